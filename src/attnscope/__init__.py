@@ -1,0 +1,81 @@
+"""A microscope for transformer attention.
+
+    import attnscope as ats
+    with ats.record(model) as recording:
+        model(**inputs)
+    recording.site(layer=3).weights(head=5, rows=slice(0, 20), cols=slice(0, 20))
+
+Names are fetched from their modules when they are first used, so that importing attnscope costs
+nothing beyond itself: torch is loaded by the first name that needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attnscope.core.attention import attention as attention
+    from attnscope.core.bias import KeyBias as KeyBias
+    from attnscope.core.bias import RelativeBias as RelativeBias
+    from attnscope.core.bias import TensorBias as TensorBias
+    from attnscope.core.dense import Steps as Steps
+    from attnscope.core.dense import steps as steps
+    from attnscope.core.fold import Summary as Summary
+    from attnscope.core.fold import summarize as summarize
+    from attnscope.core.masks import blocks as blocks
+    from attnscope.core.masks import causal as causal
+    from attnscope.core.masks import chunks as chunks
+    from attnscope.core.masks import documents as documents
+    from attnscope.core.masks import from_tensor as from_tensor
+    from attnscope.core.masks import full as full
+    from attnscope.core.masks import padding as padding
+    from attnscope.core.masks import prefix as prefix
+    from attnscope.core.masks import rule as rule
+    from attnscope.core.masks import spans as spans
+    from attnscope.core.masks import window as window
+    from attnscope.core.scoring import Scoring as Scoring
+    from attnscope.errors import AttnscopeError as AttnscopeError
+    from attnscope.listen import record as record
+    from attnscope.nn import CausalSelfAttention as CausalSelfAttention
+    from attnscope.nn import MultiHeadAttention as MultiHeadAttention
+    from attnscope.recording import Recording as Recording
+    from attnscope.recording import load as load
+
+_HOMES = {
+    "attnscope.core.attention": ("attention",),
+    "attnscope.core.bias": ("KeyBias", "RelativeBias", "TensorBias"),
+    "attnscope.core.dense": ("Steps", "steps"),
+    "attnscope.core.fold": ("Summary", "summarize"),
+    "attnscope.core.masks": (
+        "blocks", "causal", "chunks", "documents", "from_tensor", "full", "padding", "prefix", "rule", "spans",
+        "window",
+    ),
+    "attnscope.core.scoring": ("Scoring",),
+    "attnscope.errors": ("AttnscopeError",),
+    "attnscope.listen": ("record",),
+    "attnscope.nn": ("CausalSelfAttention", "MultiHeadAttention"),
+    "attnscope.recording": ("Recording", "load"),
+}  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AttnscopeError", "CausalSelfAttention", "KeyBias", "MultiHeadAttention", "Recording", "RelativeBias",
+    "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks", "documents",
+    "from_tensor", "full", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize", "window",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("attnscope")
+    if name not in _HOME:
+        raise AttributeError(f"module 'attnscope' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
