@@ -28,7 +28,7 @@ test-fast: $(test.ok)
 
 ## Record real trained models and compare with what they say of themselves (own venv, about 180 MB).
 test-real: .venv-real/ok
-	@HF_HUB_OFFLINE=1 .venv-real/bin/python -m pytest tests/real -m real --real -q $(ARGS)
+	@HF_HUB_OFFLINE=1 .venv-real/bin/python -m pytest tests/real --real -q $(ARGS)
 
 ## Check format, lint, types, layers and the length of files.
 check: $(test.ok) node_modules/ok
@@ -64,8 +64,9 @@ $(app.ok): requirements/app.lock pyproject.toml
 	@tools/venv .venv requirements/app.lock
 	@touch $@
 
-$(test.ok): requirements/test.lock requirements/app.lock pyproject.toml
+$(test.ok): requirements/test.lock requirements/app.lock requirements/rxn.lock pyproject.toml
 	@tools/venv .venv requirements/test.lock
+	@$(python) -m pip install --quiet --no-deps --require-hashes -r requirements/rxn.lock
 	@touch $(app.ok) $@
 
 .venv-real/ok: requirements/test.lock requirements/real.lock requirements/models.lock pyproject.toml

@@ -22,6 +22,10 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("attnscope")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--real", action="store_true", help="run the tests of large trained models too")
+
+
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(20_231)
