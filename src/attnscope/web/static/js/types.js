@@ -1,0 +1,49 @@
+// Shapes of everything the server sends and the page keeps. No code: the type checker reads this file, the browser never does.
+
+/** @typedef {{id: string, label: string, context: number, unit: "character"|"token", layers: number, heads: number, kind: string}} Model */
+/** @typedef {{model: string, text: string}} Sample */
+/** @typedef {"text"|"space"|"newline"|"tab"|"byte"|"special"} TokenKind */
+/** @typedef {{i: number, id: number, text: string, kind: TokenKind, bytes: string[]|null, continues: boolean, spoken: string}} Token */
+/** @typedef {{verdict: "passed"|"refused"|"not certifiable", z: number|null, rms: number|null, t: number|null, reason: string|null}} Verdict */
+/**
+ * One call of an attention module.
+ * @typedef {{site: number, layer: number, kind: "self"|"cross", stack: "decoder"|"encoder", name: string, heads: number,
+ *   key_heads: number, d: number, tq: number, tk: number, causal: boolean, route: string, dtype: string,
+ *   bit_exact: boolean|null, entropy: number[], certificate: Verdict[]}} Site
+ */
+/** @typedef {{layer: number, name: string, reason: string}} Missing */
+/**
+ * What a finished run holds beside its arrays.
+ * @typedef {{model: Model, text: string, tokens: Token[], unit: "character"|"token", bit_equal: boolean|null, sites: Site[],
+ *   missing: Missing[], certificate: {heads: number, passed: number, largest_z: number|null, allowed_z: number|null}, predicts: boolean}} Result
+ */
+/** @typedef {{label: string, text: string}} Offer */
+/** @typedef {{title: string, message: string, hint?: string, offer?: Offer|null}} Problem */
+/**
+ * @typedef {{id: string, state: "waiting"|"loading"|"running"|"done"|"failed"|"cancelled", step: string, done: number, total: number,
+ *   seconds_left: number|null, error: Problem|null, result: Result|null}} Progress
+ */
+/**
+ * The arithmetic of one weight. A number that is not finite travels as a string ("-inf").
+ * @typedef {number|string} Num
+ * @typedef {{layer: number, head: number, i: number, j: number, d: number, q: number[], k: number[], terms: number[],
+ *   products: Num, scale: number, scaled: Num, softcap: number|null, capped: Num|null, bias: Num|null, visible: boolean, why: string,
+ *   score: Num, peak: Num, logsum: Num, lse: Num, recomputed: Num, shown: Num, difference: Num, allowed: Num, readds: boolean,
+ *   rank: number|null, row_keys: number, sink: number|null, value: Num, mix: Num, v: number[], part: number[]}} Cell
+ */
+/** @typedef {{after: number, entropy: number, top: {token: Token, p: number}[]}} Prediction */
+/** @typedef {{values: Float32Array, shape: number[]}} Block */
+/** @typedef {Record<string, Float32Array>} Sides */
+
+/** @typedef {"linear"|"log"|"row"|"rank"} ScaleName */
+/** @typedef {"at"|"by"} Way */
+/**
+ * All that a link to the page holds.
+ * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
+ *   j: number|null, scale: ScaleName, way: Way, hide: boolean, theme: "light"|"dark"|null}} State
+ */
+/** @typedef {{start: number, size: number}} Span */
+/** @typedef {(weight: number, row: number) => number} Scale */
+/** @typedef {import("./pure/colour.js").ColourMap} ColourMap */
+
+export {}
