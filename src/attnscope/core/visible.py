@@ -1,0 +1,172 @@
+"""What each row may see in one call: spans of keys, a set of valid keys, and where needed a rule; all three
+hold.
+
+Rows and columns are indices of the call (row 0 is its first query); positions have been taken care of by the
+mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from attnscope.core.spans import Spans, from_bool, runs, spread
+from attnscope.shapes import Edges
+
+Rule = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+"""(batch (b 1 1 1), head (1 h 1 1), row (1 1 r 1), key (1 1 1 c)) -> bool that broadcasts to (b h r c)."""
+
+MAX_SPANS = 64  # past this many spans a row is described by a rule: spans must stay O(T)
+COUNT_CELLS = 2**22  # cells looked at together when a rule has to be counted
+
+
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """lo, hi (b|1, h|1, tq, s); valid (b, tk) or None; rule or None; b, h, tk: the sizes of the call."""
+
+    lo: Edges
+    hi: Edges
+    b: int
+    h: int
+    tk: int
+    valid: Bool[Tensor, "b tk"] | None = None
+    rule: Rule | None = None
+
+    @property
+    def spans(self) -> Spans:
+        """The spans alone; bounds only, where there are valid keys or a rule."""
+        return Spans(self.lo, self.hi, self.tk)
+
+    @property
+    def tq(self) -> int:
+        """The number of rows."""
+        return self.lo.shape[2]
+
+    def tile(
+        self, rows: slice, cols: slice, *, heads: slice | None = None, batch: slice | None = None
+    ) -> Bool[Tensor, "bx hx r c"]:
+        """True where row i sees key j: (b|1, h|1, r, c) bool."""
+        device = self.lo.device
+        where = torch.arange(self.b, device=device)[batch or slice(None)].view(-1, 1, 1, 1)
+        head = torch.arange(self.h, device=device)[heads or slice(None)].view(1, -1, 1, 1)
+        row = torch.arange(self.tq, device=device)[rows].view(1, 1, -1, 1)
+        key = torch.arange(self.tk, device=device)[cols].view(1, 1, 1, -1)
+        return _holds(self, where, head, row, key)
+
+    def count(self) -> Int[Tensor, "bx hx tq"]:
+        """How many keys each row sees: (b|1, h|1, tq) int64."""
+        if self.rule is not None:
+            step = max(1, COUNT_CELLS // max(1, self.b * self.h * self.tk))
+            starts = range(0, max(self.tq, 1), step)
+            parts = [self.tile(slice(i, i + step), slice(0, self.tk)).sum(dim=-1) for i in starts]
+            lead: list[int] = reduce(spread, [list(part.shape[:2]) for part in parts])
+            return torch.cat([part.expand(*lead, -1) for part in parts], dim=-1)
+        if self.valid is None:
+            return (self.hi - self.lo).sum(dim=-1)
+        before = torch.zeros(self.b, self.tk + 1, dtype=torch.int64, device=self.lo.device)
+        before[:, 1:] = self.valid.cumsum(dim=-1)
+        lo, hi = self.lo.expand(self.b, -1, -1, -1), self.hi.expand(self.b, -1, -1, -1)
+        below, above = (before.gather(1, edge.flatten(1)).view(edge.shape) for edge in (lo, hi))
+        return (above - below).sum(dim=-1)
+
+    def ranges(self, rows: slice, *, gap: int = 0) -> list[tuple[int, int]]:
+        """The columns worth visiting for these rows, as disjoint (lo, hi) in order; holes up to `gap` are
+        closed.
+        """
+        return runs(self.lo[:, :, rows], self.hi[:, :, rows], gap)
+
+    def bounds(self, rows: slice) -> tuple[int, int]:
+        """The first and one past the last column worth visiting for these rows; (0, 0) where there is
+        none.
+        """
+        ranges = self.ranges(rows)
+        return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+
+    def is_full(self) -> bool:
+        """Whether every row sees every key."""
+        if self.rule is not None or (self.valid is not None and not bool(self.valid.all())):
+            return False
+        return self.spans_are_full()
+
+    def spans_are_full(self) -> bool:
+        """Whether the spans, valid keys and rule aside, hold every key in every row."""
+        return bool((self.lo[..., 0] == 0).all() and (self.hi[..., 0] == self.tk).all())
+
+    def is_causal(self, offset: int) -> bool:
+        """Whether row i sees exactly the keys 0 .. i + offset."""
+        if (
+            self.rule is not None
+            or self.lo.shape[-1] != 1
+            or (self.valid is not None and not bool(self.valid.all()))
+        ):
+            return False
+        last = (torch.arange(self.tq, device=self.lo.device) + offset + 1).clamp(0, self.tk)
+        some = last > 0
+        hi_fits = self.hi[..., 0] == torch.where(some, last, self.tk)
+        lo_fits = self.lo[..., 0] == torch.where(some, 0, self.tk)
+        return bool((hi_fits & lo_fits).all())
+
+    def __and__(self, other: Visible) -> Visible:
+        spans = self.spans & other.spans
+        valid = (
+            self.valid
+            if other.valid is None
+            else other.valid
+            if self.valid is None
+            else self.valid & other.valid
+        )
+        rule = (
+            self.rule
+            if other.rule is None
+            else other.rule
+            if self.rule is None
+            else _both(self.rule, other.rule)
+        )
+        return replace(self, lo=spans.lo, hi=spans.hi, valid=valid, rule=rule)
+
+    def __or__(self, other: Visible) -> Visible:
+        one, two = self.as_spans(), other.as_spans()
+        if one is not None and two is not None:
+            spans = one | two
+            if spans.lo.shape[-1] <= MAX_SPANS:
+                return replace(self, lo=spans.lo, hi=spans.hi, valid=None, rule=None)
+        outer = self.spans | other.spans
+        if outer.lo.shape[-1] > MAX_SPANS:
+            outer = Spans(outer.lo.amin(dim=-1, keepdim=True), outer.hi.amax(dim=-1, keepdim=True), self.tk)
+        return replace(self, lo=outer.lo, hi=outer.hi, valid=None, rule=_either(self, other))
+
+    def as_spans(self) -> Spans | None:
+        """The same set as spans alone, or None where it needs a rule or more than MAX_SPANS spans a row."""
+        if self.rule is not None:
+            return None
+        if self.valid is None:
+            return self.spans
+        keys = from_bool(self.valid[:, None, None, :], MAX_SPANS)
+        return None if keys is None else self.spans & keys
+
+
+def _both(one: Rule, two: Rule) -> Rule:
+    return lambda b, h, i, j: one(b, h, i, j) & two(b, h, i, j)
+
+
+def _either(one: Visible, two: Visible) -> Rule:
+    return lambda b, h, i, j: _holds(one, b, h, i, j) | _holds(two, b, h, i, j)
+
+
+def _holds(seen: Visible, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """The whole of `seen` at index tensors as a rule gets them."""
+    rows, edge_b = i.flatten(), b.flatten() if seen.lo.shape[0] != 1 else b.new_zeros(1)
+    edge_h = h.flatten() if seen.lo.shape[1] != 1 else h.new_zeros(1)
+    lo = seen.lo[edge_b][:, edge_h][:, :, rows]  # (b|1 h|1 r s)
+    hi = seen.hi[edge_b][:, edge_h][:, :, rows]
+    inside = torch.zeros(*lo.shape[:3], j.numel(), dtype=torch.bool, device=j.device)
+    for s in range(lo.shape[-1]):
+        inside |= (j.flatten() >= lo[..., s, None]) & (j.flatten() < hi[..., s, None])
+    if seen.valid is not None:
+        inside = inside & seen.valid[b.flatten()][:, j.flatten()][:, None, None, :]
+    return inside if seen.rule is None else inside & seen.rule(b, h, i, j)

@@ -1,0 +1,125 @@
+"""The walk over the tiles of the visible region: the one seam through which everything past the oracle reads
+scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from attnscope.core.mask import Mask
+from attnscope.core.normaliser import RowState, nothing_seen, of_sinks, of_tile
+from attnscope.core.scores import Tile
+from attnscope.core.scoring import Bound, Scoring, as_scoring
+from attnscope.core.tile import Normaliser
+from attnscope.shapes import Key, Query
+
+TILE_CELLS = 2**21  # cells of a tile, all heads and batches together: 8 MB a grid in float32
+TILE_ROWS = 256
+SHORT_GAP = 32  # columns: a hole this narrow costs less to compute than another tile
+
+
+def walk(
+    bound: Bound,
+    *,
+    rows: slice | None = None,
+    heads: slice | None = None,
+    batch: slice | None = None,
+    tile_rows: int | None = None,
+    tile_cols: int | None = None,
+) -> Iterator[Tile]:
+    """The tiles that hold every visible cell of these rows: row blocks in order, and in each its columns in
+    order.
+
+    A block of rows from which nothing is visible gives no tile. Tile.rows and Tile.cols are absolute; its
+    tensors hold the asked heads and batches. A sliding window of w costs tq * w, not tq * tk.
+    """
+    for block in row_blocks(bound, rows=rows, tile_rows=tile_rows):
+        yield from walk_columns(bound, block, heads=heads, batch=batch, tile_cols=tile_cols)
+
+
+def row_blocks(bound: Bound, *, rows: slice | None = None, tile_rows: int | None = None) -> list[slice]:
+    """The blocks of rows, in order, in which a walk goes."""
+    start, stop, _ = (rows or slice(None)).indices(bound.shape.tq)
+    step = tile_rows or TILE_ROWS
+    return [slice(i, min(i + step, stop)) for i in range(start, stop, step)]
+
+
+def walk_columns(
+    bound: Bound,
+    rows: slice,
+    *,
+    heads: slice | None = None,
+    batch: slice | None = None,
+    tile_cols: int | None = None,
+) -> Iterator[Tile]:
+    """The tiles of one block of rows, columns in order."""
+    step = tile_cols or _columns(bound, rows, heads, batch)
+    for lo, hi in bound.visible.ranges(rows, gap=SHORT_GAP):
+        for j in range(lo, hi, step):
+            yield bound.tile(rows, slice(j, min(j + step, hi)), heads=heads, batch=batch)
+
+
+def normaliser(
+    q: Query, k: Key, scoring: Scoring | Mask | None = None, rows: slice | None = None
+) -> Normaliser:
+    """The normaliser of every row, (b h r) each, by tiles: memory O(T), never the grid.
+
+    rows: a slice of absolute rows, None for all. Raises ShapeError, DtypeError, MaskError or ScoringError.
+    """
+    return normaliser_of(as_scoring(scoring).bind(q, k), rows=rows)
+
+
+def normaliser_of(bound: Bound, *, rows: slice | None = None) -> Normaliser:
+    """The normaliser of a scoring already bound: (b h r) each, memory O(T)."""
+    parts = [state_of_rows(bound, block).normaliser() for block in row_blocks(bound, rows=rows)]
+    if not parts:
+        nothing = _identity(bound, slice(0, 0))
+        return nothing.normaliser()
+    return Normaliser(
+        torch.cat([part.peak for part in parts], -1), torch.cat([part.logsum for part in parts], -1)
+    )
+
+
+def state_of_rows(bound: Bound, rows: slice) -> RowState:
+    """Peak and sum of a block of rows, the learned sinks included."""
+    state = sinks_of_rows(bound, rows)
+    if bound.arithmetic.subtract_max:
+        return _state_at_final_peak(bound, rows, state)
+    for tile in walk_columns(bound, rows):
+        state = state.merge(of_tile(bound, tile))
+    return state
+
+
+def sinks_of_rows(bound: Bound, rows: slice) -> RowState:
+    """The state of a block of rows before its first key: its learned sinks, or nothing seen."""
+    nothing = _identity(bound, rows)
+    return of_sinks(bound, nothing) or nothing
+
+
+def _state_at_final_peak(bound: Bound, rows: slice, start: RowState) -> RowState:
+    """As the model does it: the row's maximum first, then every score less that maximum, rounded."""
+    peak = start.peak
+    for tile in walk_columns(bound, rows):
+        peak = torch.maximum(peak, tile.scores.detach().amax(dim=-1))
+    sinks = of_sinks(bound, start, peak=peak)
+    total = torch.zeros_like(peak) if sinks is None else sinks.total
+    for tile in walk_columns(bound, rows):
+        total = total + of_tile(bound, tile, peak).total
+    return RowState(peak, total)
+
+
+def _identity(bound: Bound, rows: slice) -> RowState:
+    return nothing_seen(
+        bound.shape.b, bound.shape.h, rows.stop - rows.start, dtype=bound.dtype, device=bound.q.device
+    )
+
+
+def _columns(bound: Bound, rows: slice, heads: slice | None, batch: slice | None) -> int:
+    """Columns of a tile, so that it stays under TILE_CELLS."""
+    count = len(range(*(heads or slice(None)).indices(bound.shape.h)))
+    count *= len(range(*(batch or slice(None)).indices(bound.shape.b)))
+    cells = max(1, count * (rows.stop - rows.start))
+    columns: int = max(64, TILE_CELLS // cells // 64 * 64)
+    return columns
