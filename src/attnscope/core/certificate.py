@@ -1,0 +1,203 @@
+"""A certificate for every row of every head: are the weights we show those the model mixed its values with?
+
+A row is held against the model's own out on random signs (`probe`), in units of what rounding explains:
+
+    N_i^2 = largest w * (up^2 * sum w u^2 + es^2 * sum w (u - out.r)^2) + up^2 * |out_i|^2
+    z_i   = (out_i.r - sum w u) / N_i
+
+up is the rounding of the model's dtype; es, that of a score as we compute it, is our rounding times (scale *
+|q_i| * longest key + 8). An error of the scale moves all rows together: eps is the least-squares fit of the
+residuals on g_i = sum w (s - mean s) u, the change of a row for a relative change of the scale, each in units
+of N_i, and t = eps * sqrt(sum g^2 / N^2) is its distance from 0. docs/certificate.md says it in words, with
+what the certificate cannot see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attnscope.core.mask import Mask
+from attnscope.core.probe import Probe, ProbeSums, probe
+from attnscope.core.scoring import Bound, Scoring, as_scoring, check_values
+from attnscope.core.tile import Normaliser, weigh
+from attnscope.core.verdict import NOT_CERTIFIABLE, THRESHOLDS, Measured, Thresholds, judge, measure
+from attnscope.core.walk import row_blocks, state_of_rows, walk_columns
+from attnscope.errors import ShapeError
+from attnscope.shapes import Key, Out, Query, Rows, Value
+
+Chosen = slice | Bool[Tensor, "#b tq"] | None
+"""Which rows: a slice, or for each batch the rows that stand for text; None is all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """The verdict on each head of one call, and the figures it rests on, (b h) each in float64.
+
+    z: the largest |z| of a row, found in `row`.   rms: of z over rows.   rows: how many were compared.
+    scale_error: the relative error of the scale, NaN where nothing would show it.   t: its distance from
+    0, in units of what rounding explains.   verdict[batch][head]: "passed", "refused" or "not
+    certifiable", with its reason (None where passed).   dtype: the coarsest of the model's steps.   route:
+    the name of what computed out.
+    """
+
+    z: Float[Tensor, "b h"]
+    row: Int[Tensor, "b h"]
+    rms: Float[Tensor, "b h"]
+    rows: Int[Tensor, "b h"]
+    scale_error: Float[Tensor, "b h"]
+    t: Float[Tensor, "b h"]
+    verdict: tuple[tuple[str, ...], ...]
+    reason: tuple[tuple[str | None, ...], ...]
+    thresholds: Thresholds
+    dtype: torch.dtype
+    route: str
+
+    def passed(self, batch: int, head: int) -> bool:
+        """Whether the weights of this head are the model's, as far as its rounding lets us tell."""
+        return self.verdict[batch][head] == "passed"
+
+
+def certify(
+    q: Query,
+    k: Key,
+    v: Value,
+    out: Out,
+    scoring: Scoring | Mask | None = None,
+    normaliser: Normaliser | None = None,
+    *,
+    seed: int = 0,
+    route: str = "sdpa",
+    rows: Chosen = None,
+) -> Certificate:
+    """The certificate of one call, from the out (b h tq dv) that the model's own kernel returned for it.
+
+    Rows that see no key are left out, and so are those not in `rows` (padded queries). Memory O(T); the signs
+    come from a generator of our own with this seed. `route` names the kernel; it is kept, and judged like any
+    other.
+
+    Raises ShapeError, DtypeError, MaskError or ScoringError.
+    """
+    with torch.no_grad(), torch.autocast(q.device.type, enabled=False):
+        bound = as_scoring(scoring).bind(q, k)
+        check_out(bound, v, out)
+        chosen = _chosen(bound, rows)
+        if bound.arithmetic.dropout > 0:
+            dropped = f"the model dropped weights at random (dropout {bound.arithmetic.dropout:g})"
+            return uncertified(bound, dropped, route)
+        looking = probe(bound, v, out, seed=seed)
+        parts = [_block(bound, looking, normaliser, block) for block in row_blocks(bound)]
+        nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, q.device)
+        return conclude(bound, looking, ProbeSums.over_rows([nothing, *parts]), chosen=chosen, route=route)
+
+
+def conclude(
+    bound: Bound,
+    looking: Probe,
+    sums: ProbeSums,
+    *,
+    start: int = 0,
+    chosen: Tensor | None = None,
+    route: str = "sdpa",
+) -> Certificate:
+    """The certificate from finished sums of the rows from `start` on; chosen: (b|1, tq) rows that count."""
+    block = slice(start, start + sums.mass.shape[-1])
+    counted = (bound.visible.count()[..., block] > 0).expand_as(sums.mass)
+    if chosen is not None:
+        counted = counted & chosen[:, None, block]
+    on_signs, length = looking.on_signs[..., block].double(), looking.length[..., block].double()
+    scatter = (sums.second - 2 * on_signs * sums.first + on_signs.square() * sums.mass).clamp(min=0)
+    of_scores = looking.ours * (_reach(bound)[..., block].double() + 8)
+    explained = looking.rounding**2 * (sums.largest * sums.second + length.square())
+    explained = (explained + of_scores.square() * sums.largest * scatter).sqrt()
+    residual = on_signs - sums.first
+    z = (residual / explained).where(residual != 0, 0.0)
+    tilt = (sums.tilted - sums.tilt * sums.first) / explained
+    out_finite = on_signs.isfinite() & length.isfinite()
+    ours_finite = sums.first.isfinite() & ~explained.isnan()
+    found = measure(z, tilt, counted, out_finite=out_finite, ours_finite=ours_finite, start=start)
+    dtype = looking.dtype
+    return _certificate(found, judge(found, THRESHOLDS[dtype]), dtype, route)
+
+
+def uncertified(bound: Bound, reason: str, route: str) -> Certificate:
+    """The certificate of a call that cannot have one: every head not certifiable, for this reason."""
+    b, h = bound.shape.b, bound.shape.h
+    unknown = torch.full((b, h), torch.nan, dtype=torch.float64, device=bound.q.device)
+    none = torch.zeros(b, h, dtype=torch.int64, device=bound.q.device)
+    found = Measured(unknown, none, unknown, none, unknown, unknown, none, none)
+    return _certificate(found, [[(NOT_CERTIFIABLE, reason)] * h] * b, bound.q.dtype, route)
+
+
+def check_out(bound: Bound, v: Value, out: Out) -> None:
+    """Raises ShapeError or DtypeError unless v belongs to the keys, and out to the rows and values."""
+    check_values(bound, v)
+    wanted = (bound.shape.b, bound.shape.h, bound.shape.tq, v.shape[-1])
+    if out.shape != wanted or not out.is_floating_point():
+        raise ShapeError(
+            f"out is {tuple(out.shape)} of {out.dtype}",
+            wanted=f"Floating point (batch, query heads, queries, value width) = {wanted}",
+            hint="out is meant before the output projection; out.transpose(1, 2) where a model returns it as "
+            "(batch, queries, heads, width)",
+        )
+
+
+def _block(bound: Bound, looking: Probe, given: Normaliser | None, rows: slice) -> ProbeSums:
+    """The sums of one block of rows, over its tiles."""
+    if given is None:
+        given, own = state_of_rows(bound, rows).normaliser(), slice(None)
+    else:
+        own = rows
+    sums = ProbeSums.none(bound.shape.b, bound.shape.h, rows.stop - rows.start, bound.q.device)
+    for tile in walk_columns(bound, rows):
+        weights = weigh(bound, tile, given.peak[..., own], given.logsum[..., own])
+        sums = sums.merge(looking.of_tile(tile, weights))
+    return sums
+
+
+def _reach(bound: Bound) -> Rows:
+    """scale * |q_i| * (longest key of the head), (b h tq): q.k is never larger (Cauchy and Schwarz)."""
+    longest = bound.k.to(bound.dtype).norm(dim=-1).nan_to_num(0.0, 0.0, 0.0)
+    longest = longest.amax(dim=-1, keepdim=True) if bound.shape.tk else longest.sum(dim=-1, keepdim=True)
+    longest = longest.repeat_interleave(bound.shape.h // max(bound.shape.hk, 1), dim=1)  # (b h 1)
+    return torch.linalg.vector_norm(bound.q.to(bound.dtype), dim=-1) * longest * abs(bound.scale)
+
+
+def _chosen(bound: Bound, rows: Chosen) -> Tensor | None:
+    """The rows that count, (b|1, tq), or None for all."""
+    if rows is None:
+        return None
+    if isinstance(rows, slice):
+        chosen = torch.zeros(1, bound.shape.tq, dtype=torch.bool, device=bound.q.device)
+        chosen[:, rows] = True
+        return chosen
+    if rows.dtype != torch.bool or rows.dim() != 2 or rows.shape[0] not in (1, bound.shape.b):
+        raise ShapeError(
+            f"rows is {tuple(rows.shape)} of {rows.dtype}", wanted="A slice, or booleans (batch, queries)"
+        )
+    if rows.shape[1] != bound.shape.tq:
+        raise ShapeError(
+            f"rows speaks of {rows.shape[1]} queries", wanted=f"All {bound.shape.tq} queries of the call"
+        )
+    return rows.to(bound.q.device)
+
+
+def _certificate(
+    found: Measured, verdicts: list[list[tuple[str, str | None]]], dtype: torch.dtype, route: str
+) -> Certificate:
+    return Certificate(
+        z=found.z,
+        row=found.row,
+        rms=found.rms,
+        rows=found.rows,
+        scale_error=found.scale_error,
+        t=found.t,
+        verdict=tuple(tuple(verdict for verdict, _ in batch) for batch in verdicts),
+        reason=tuple(tuple(reason for _, reason in batch) for batch in verdicts),
+        thresholds=THRESHOLDS[dtype],
+        dtype=dtype,
+        route=route,
+    )

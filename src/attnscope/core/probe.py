@@ -1,0 +1,114 @@
+"""What a certificate measures: a model's out and our own weights, seen through one vector of random signs.
+
+With signs r and u_j = v_j.r, a row whose weights are the model's has out_i.r = sum_j w_ij u_j, up to rounding
+(Freivalds 1977, "Probabilistic machines can use less running time"). What rounding may do is estimated beside
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from attnscope.core.mix import mix
+from attnscope.core.scores import Tile
+from attnscope.core.scoring import Bound
+from attnscope.shapes import Block, Out, Rows, Value
+
+ROUNDING = {
+    torch.float64: 2.0**-53,
+    torch.float32: 2.0**-24,
+    torch.bfloat16: 2.0**-9,
+    torch.float16: 2.0**-12,
+}
+"""Half a unit in the last place, relative: what one rounding to a dtype may do."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeSums:
+    """Sums over the keys of a row, (b h r) each in float64; halves merge, and `none` changes nothing.
+
+    mass: of the weights w.   largest: the largest w.   first, second: of w u and w u^2.
+    tilt, tilted: of w s and w s u, where s = scale * q.k.
+    """
+
+    mass: Rows
+    largest: Rows
+    first: Rows
+    second: Rows
+    tilt: Rows
+    tilted: Rows
+
+    def merge(self, other: ProbeSums) -> ProbeSums:
+        """Both halves as one."""
+        return ProbeSums(
+            self.mass + other.mass,
+            torch.maximum(self.largest, other.largest),
+            self.first + other.first,
+            self.second + other.second,
+            self.tilt + other.tilt,
+            self.tilted + other.tilted,
+        )
+
+    @staticmethod
+    def none(b: int, h: int, r: int, device: torch.device | str = "cpu") -> ProbeSums:
+        """The sums of r rows of each head over no key at all."""
+        return ProbeSums(*torch.zeros(6, b, h, r, dtype=torch.float64, device=device))
+
+    @staticmethod
+    def over_rows(parts: list[ProbeSums]) -> ProbeSums:
+        """Blocks of rows, in order, as one."""
+        names = ("mass", "largest", "first", "second", "tilt", "tilted")
+        return ProbeSums(*(torch.cat([getattr(part, name) for part in parts], dim=-1) for name in names))
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """values: 1, u and u^2 of every key, (b hk tk 3).   on_signs: out.r, (b h tq).
+
+    length: |out|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
+    """
+
+    values: Value
+    on_signs: Rows
+    length: Rows
+    dtype: torch.dtype
+    computed_in: torch.dtype
+
+    @property
+    def rounding(self) -> float:
+        """What one rounding of the model may do, relative."""
+        return ROUNDING[self.dtype]
+
+    @property
+    def ours(self) -> float:
+        """What one rounding of ours may do, relative."""
+        return ROUNDING[self.computed_in]
+
+    def of_tile(self, tile: Tile, weights: Block) -> ProbeSums:
+        """The sums of this tile alone; weights (b h r c) are those of the tile."""
+        values = self.values[:, :, tile.cols]
+        plain = mix(weights, values, tile.visible).double()
+        tilt = mix(weights * tile.scaled, values[..., :2], tile.visible).double()
+        largest = weights.amax(dim=-1).double()
+        return ProbeSums(plain[..., 0], largest, plain[..., 1], plain[..., 2], tilt[..., 0], tilt[..., 1])
+
+
+def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
+    """v (b hk tk dv) and out (b h tq dv) on random signs of our own: the global generator is not touched."""
+    shape = bound.shape
+    own = torch.Generator().manual_seed(seed)
+    signs = torch.randint(0, 2, (shape.hk, v.shape[-1], 1), generator=own) * 2 - 1
+    signs = signs.to(v.device, bound.dtype)
+    u = v.to(bound.dtype) @ signs  # (b hk tk 1)
+    wide = out.to(bound.dtype)
+    group = shape.h // max(shape.hk, 1)
+    dtypes = {bound.q.dtype, out.dtype, bound.arithmetic.weights or bound.q.dtype}
+    return Probe(
+        values=torch.cat([torch.ones_like(u), u, u * u], dim=-1),
+        on_signs=(wide @ signs.repeat_interleave(group, dim=0))[..., 0],
+        length=wide.norm(dim=-1),
+        dtype=max(dtypes, key=ROUNDING.__getitem__),
+        computed_in=bound.dtype,
+    )

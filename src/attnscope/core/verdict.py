@@ -1,0 +1,119 @@
+"""From the figures of a certificate to its verdict: the limits in one table, and the sentence beside each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+PASSED, REFUSED, NOT_CERTIFIABLE = "passed", "refused", "not certifiable"
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """A head is refused when a row's |z|, the rms of z over rows, or |t| of its scale error is past these."""
+
+    z: float
+    rms: float
+    t: float
+
+
+THRESHOLDS = {
+    torch.float64: Thresholds(z=60.0, rms=15.0, t=30.0),
+    torch.float32: Thresholds(z=20.0, rms=5.0, t=8.0),
+    torch.bfloat16: Thresholds(z=6.0, rms=1.5, t=8.0),
+    torch.float16: Thresholds(z=6.0, rms=1.5, t=8.0),
+}
+"""By the coarsest dtype of the model's steps; `python -m benchmarks certificate` shows what clean heads
+reach."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The figures of one call, (b h) each: z is the largest |z| of a row, and row where it was found.
+
+    rows: rows that were compared.   missing: rows whose out is not finite.   broken: rows where out is
+    finite and our own sum is not.
+    """
+
+    z: Tensor
+    row: Tensor
+    rms: Tensor
+    rows: Tensor
+    scale_error: Tensor
+    t: Tensor
+    missing: Tensor
+    broken: Tensor
+
+
+class Head(NamedTuple):
+    """The figures of one head, named as in Measured."""
+
+    z: float
+    row: int
+    rms: float
+    rows: int
+    scale_error: float
+    t: float
+    missing: int
+    broken: int
+
+
+def measure(
+    z: Tensor, tilt: Tensor, counted: Tensor, *, out_finite: Tensor, ours_finite: Tensor, start: int = 0
+) -> Measured:
+    """z and tilt = g / N, (b h r) each, over the rows that are `counted` and finite on both sides."""
+    compared = counted & out_finite & ours_finite
+    z, tilt = z.where(compared, 0.0), tilt.where(compared, 0.0).nan_to_num(0.0, 0.0, 0.0)
+    rows = compared.sum(dim=-1)
+    largest, row = z.abs().max(dim=-1) if z.shape[-1] else (z.sum(dim=-1), rows)
+    leverage = tilt.square().sum(dim=-1)
+    pull = (z.where(z.isfinite(), 0.0) * tilt).sum(dim=-1)
+    return Measured(
+        z=largest,
+        row=row + start,
+        rms=(z.square().sum(dim=-1) / rows.clamp(min=1)).sqrt(),
+        rows=rows,
+        scale_error=pull / leverage,
+        t=(pull / leverage.sqrt()).where(leverage > 0, 0.0),
+        missing=(counted & ~out_finite).sum(dim=-1),
+        broken=(counted & out_finite & ~ours_finite).sum(dim=-1),
+    )
+
+
+def judge(found: Measured, limits: Thresholds) -> list[list[tuple[str, str | None]]]:
+    """For each batch, for each head: the verdict and its reason (None where it passed)."""
+    columns = [getattr(found, name).tolist() for name in Head._fields]
+    return [
+        [_verdict(Head(*head), limits) for head in zip(*batch, strict=True)]
+        for batch in zip(*columns, strict=True)
+    ]
+
+
+def _verdict(head: Head, limits: Thresholds) -> tuple[str, str | None]:
+    if head.broken:
+        return (
+            REFUSED,
+            f"in {_rows(head.broken)} the model's output is a number and the one recomputed is not",
+        )
+    if head.z > limits.z:
+        return REFUSED, f"row {head.row} is off by {_times(head.z, limits.z)}"
+    if head.rms > limits.rms:
+        return REFUSED, f"on average its rows are off by {_times(head.rms, limits.rms)}"
+    if abs(head.t) > limits.t:
+        return REFUSED, f"the scale is off by {head.scale_error:.2%}, {_times(abs(head.t), limits.t)}"
+    if head.missing:
+        return NOT_CERTIFIABLE, f"the model's own output is not finite in {_rows(head.missing)}"
+    if not head.rows:
+        return NOT_CERTIFIABLE, "no row sees a key"
+    return PASSED, None
+
+
+def _times(found: float, limit: float) -> str:
+    return f"{found:,.3g} times what rounding explains; {limit:g} is allowed"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
