@@ -1,0 +1,94 @@
+"""`attnscope app`: the app on a local port."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import click
+
+from attnscope.cli.texts import model_options, read_text, text_options
+
+
+@click.command()
+@click.option(
+    "--model", metavar="NAME", help="embedded (the default), a model's folder, or a Hugging Face hub id."
+)
+@text_options
+@click.option("--port", type=click.IntRange(0, 65535), help="Default: the first free one from 8017 on.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--base-path", default="", metavar="PATH", help="The path under which a proxy shows the app.")
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A host name by which a proxy is reached; may be given more than once.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@model_options
+def command(
+    *,
+    model: str | None,
+    text: str | None,
+    file: str | None,
+    port: int | None,
+    host: str,
+    base_path: str,
+    allow_host: tuple[str, ...],
+    no_browser: bool,
+    dtype: str | None,
+    attention: str | None,
+) -> None:
+    """Open the app in a browser: a text in, the model's attention out.
+
+    Prints its address and serves until Ctrl-C. It listens on this machine alone unless --host says
+    otherwise, and no text leaves the machine.
+    """
+    from attnscope.models import open_model
+    from attnscope.web.app import create_app
+    from attnscope.web.catalogue import catalogue_with
+    from attnscope.web.gate import Names
+    from attnscope.web.serving import address, clean_base_path, listen, serve
+
+    first_text = read_text(text, file)
+    base = clean_base_path(base_path)
+    bound = listen(host, port)
+    with bound:
+        subject = None
+        if model is not None or first_text is not None:
+            click.echo(f"Opening {model or 'embedded'} …", err=True)
+            subject = open_model(model or "embedded", dtype=dtype, attention=attention)
+        if subject is not None and first_text is not None:
+            subject.encode(first_text)
+        app = create_app(
+            catalogue_with(subject, first_text), names=Names.of(host, allow_host), base_path=base
+        )
+        url = address(host, bound.getsockname()[1], base)
+
+        def ready() -> None:
+            click.echo(f"attnscope is at {url}  (Ctrl-C ends it)")
+            sys.stdout.flush()
+            if not no_browser and _has_browser():
+                threading.Thread(target=_open_browser, args=(url,), daemon=True).start()
+
+        try:
+            serve(app, bound, ready=ready)
+        except KeyboardInterrupt:
+            click.echo("Ended.", err=True)
+
+
+def _has_browser() -> bool:
+    """Return whether a window can open here. In a bare terminal webbrowser would start a text browser inside
+    it.
+    """
+    if sys.platform in ("darwin", "win32"):
+        return True
+    remote = "SSH_CONNECTION" in os.environ
+    return not remote and bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _open_browser(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)

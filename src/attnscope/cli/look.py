@@ -1,0 +1,102 @@
+"""`attnscope look`: one row of weights, or the receipt of one cell, in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attnscope.cli.texts import model_options, read_text, text_options
+
+if TYPE_CHECKING:
+    from attnscope.models import Look
+
+
+@click.command()
+@click.argument("model")
+@text_options
+@click.option("--layer", type=int, required=True, metavar="L", help="The layer, counted from 0.")
+@click.option("--head", type=int, required=True, metavar="H", help="The query head, counted from 0.")
+@click.option(
+    "--query", type=int, default=-1, show_default=True, metavar="I", help="The position; -1 is the last."
+)
+@click.option("--key", type=int, metavar="J", help="Print the arithmetic of the one cell (I, J) instead.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="Print the N largest weights, largest first."
+)
+@click.option(
+    "--cut", is_flag=True, help="Where the text is too long, take as much of its beginning as fits."
+)
+@click.option(
+    "--save", metavar="FOLDER", help="Also save the whole recording; `attnscope info FOLDER` reads it."
+)
+@click.option("--json", "form", flag_value="json", help="Print JSON.")
+@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+@model_options
+def command(
+    *,
+    model: str,
+    text: str | None,
+    file: str | None,
+    layer: int,
+    head: int,
+    query: int,
+    key: int | None,
+    top: int | None,
+    cut: bool,
+    save: str | None,
+    form: str | None,
+    dtype: str | None,
+    attention: str | None,
+) -> None:
+    """Print where one token of a text looks: a row of weights.
+
+    MODEL is embedded, lesson, lesson-no-positions, a folder, or a Hugging Face hub id. Weights are the
+    model's own; a key that the query does not see has none.
+    """
+    given = read_text(text, file)
+    if given is None:
+        raise click.UsageError("A text is wanted: --text T or --file FILE.")
+    from attnscope.cli import printing, rows
+
+    look = _run(model, given, cut, dtype=dtype, attention=attention)
+    if save is not None:
+        look.recording.save(Path(save).expanduser())
+    site = look.recording.site(layer)
+    i = rows.position(query, site.tq, "query")
+    if key is not None:
+        cell = rows.cell(look, site, head, i, rows.position(key, site.tk, "key"))
+        printing.print_cell(cell, form)
+    else:
+        printing.print_row(rows.row(look, site, head, i, top=top), form)
+
+
+def _run(model: str, text: str, cut: bool, *, dtype: str | None, attention: str | None) -> Look:
+    from attnscope.errors import TextTooLong
+    from attnscope.models import open_model
+
+    subject = open_model(model, dtype=dtype, attention=attention)
+    try:
+        subject.encode(text)
+    except TextTooLong as error:
+        if not cut:
+            raise TextTooLong(
+                error.what, length=error.length, limit=error.limit, wanted=error.wanted,
+                hint=f"{error.hint}; --cut takes them",
+            ) from error  # fmt: skip
+        text = subject.codec.fitting(text)
+    return subject.run(text, progress=_progress())
+
+
+def _progress() -> Any:
+    """Return what shows progress on a terminal; None elsewhere, where it would only be noise."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(step: str, done: int, total: int) -> None:
+        ended = "\r\x1b[K" if done >= total else ""
+        click.echo(f"\r\x1b[K{step}{ended}", nl=False, err=True)
+
+    return show

@@ -1,0 +1,161 @@
+"""Prints a row of weights or a cell's arithmetic: for a person, as JSON, or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from typing import Any
+
+import click
+
+from attnscope.cli.rows import shown
+
+_BAR = 24  # characters of a weight of 1
+
+
+def print_row(row: dict[str, Any], form: str | None) -> None:
+    """Print what `rows.row` returned; `form` is "json", "csv" or None for a person."""
+    if form == "json":
+        click.echo(_json(row))
+    elif form == "csv":
+        lines = [
+            [k["j"], k["token"]["id"], k["token"]["kind"], shown(k["token"]), _plain(k["weight"])]
+            for k in row["row"]
+        ]
+        click.echo(_csv(["key", "id", "kind", "token", "weight"], lines), nl=False)
+    else:
+        click.echo(f"{_title(row)} looks at")
+        _print_table(row)
+        click.echo(_facts(row))
+
+
+def print_cell(cell: dict[str, Any], form: str | None) -> None:
+    """Print what `rows.cell` returned."""
+    fields = cell["cell"]
+    if form == "json":
+        click.echo(_json(cell))
+    elif form == "csv":
+        numbered = zip(range(fields["d"]), fields["q"], fields["k"], fields["terms"], strict=True)
+        click.echo(_csv(["d", "q", "k", "term"], [[_plain(x) for x in line] for line in numbered]), nl=False)
+    else:
+        click.echo(f"{_title(cell)}, key {cell['j']} {_quoted(cell['key'])}")
+        for line in _receipt(fields):
+            click.echo(line)
+
+
+def _print_table(row: dict[str, Any]) -> None:
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False)
+        table.add_column("key", justify="right")
+        table.add_column("token")
+        table.add_column("weight", justify="right")
+        table.add_column("")
+        for key in row["row"]:
+            table.add_row(
+                str(key["j"]), Text(shown(key["token"])), _weight(key["weight"]), _bar(key["weight"])
+            )
+        Console(highlight=False).print(table)
+        return
+    for key in row["row"]:
+        click.echo(f"{key['j']:>7}  {_weight(key['weight']):>11}  {shown(key['token'])}")
+
+
+def _title(place: dict[str, Any]) -> str:
+    return (
+        f"{place['model']['label']}, layer {place['layer']}, head {place['head']}: "
+        f"query {place['i']} {_quoted(place['query'])}"
+    )
+
+
+def _facts(row: dict[str, Any]) -> str:
+    facts = [f"{row['seen']:,} keys visible", f"entropy {row['entropy']:.4f} nats"]
+    if row["sink"]:
+        facts.append(f"{row['sink']:.4f} of the row goes to a learned sink")
+    certificate = row["certificate"]
+    if certificate is not None:
+        z, allowed = certificate["z"], certificate["allowed_z"]
+        figure = f" (residual {z:.1f}, allowed {allowed:g})" if math.isfinite(z) else ""
+        facts.append(f"certificate {certificate['verdict']}{figure}")
+    equal = {True: "logits bit-equal with and without looking", False: "logits differ when looked at"}
+    return "; ".join([*facts, *([equal[row["bit_equal"]]] if row["bit_equal"] is not None else [])])
+
+
+def _receipt(cell: dict[str, Any]) -> list[str]:
+    order = sorted(range(cell["d"]), key=lambda d: -abs(cell["terms"][d]))
+    lines = [
+        f"  d {d:<4} {cell['q'][d]:>10.4f} × {cell['k'][d]:>10.4f}  {cell['terms'][d]:>12.4f}" for d in order
+    ]
+    steps: list[tuple[str, Any]] = [
+        ("sum, q·k", cell["products"]),
+        (f"× {cell['scale']:.6g}, scaled", cell["scaled"]),
+    ]
+    if cell["softcap"] is not None:
+        steps.append((f"softcap {cell['softcap']:g}", cell["capped"]))
+    if cell["bias"] is not None:
+        steps.append(("bias", cell["bias"]))
+    steps += [
+        ("score", cell["score"]),
+        ("lse of the row", cell["lse"]),
+        ("weight, float64", cell["recomputed"]),
+    ]
+    lines += [f"  {name:<28} {_step(value):>15}" for name, value in steps]
+    seen = "visible" if cell["visible"] else "not visible"
+    lines.append(f"  {seen}: {cell['why']}")
+    rank = f", {cell['rank']} of {cell['row_keys']} in its row" if cell["rank"] else ""
+    lines.append(f"  weight {_weight(cell['shown'])}{rank}")
+    word = "re-add to" if cell["readds"] else "DO NOT re-add to"
+    lines.append(
+        f"  the terms {word} the weight: difference {cell['difference']:.2g}, "
+        f"rounding allows {cell['allowed']:.2g}"
+    )
+    return lines
+
+
+def _step(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.7g}"
+
+
+def _weight(value: float | None) -> str:
+    """Return a weight to seven places; never 0 for what is only small."""
+    if value is None:
+        return "not visible"
+    return f"{value:.2e}" if 0 < value < 5e-7 else f"{value:.7f}"
+
+
+def _bar(value: float | None) -> str:
+    return "█" * round(_BAR * (value or 0.0))
+
+
+def _quoted(token: dict[str, Any]) -> str:
+    return f"“{shown(token)}”"
+
+
+def _plain(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(_finite(value), ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    return [_finite(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _csv(head: list[str], lines: list[list[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+    return out.getvalue()

@@ -1,0 +1,87 @@
+"""What `attnscope look` prints, as plain data: a row of weights with its tokens, or one cell's arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attnscope.errors import ShapeError
+from attnscope.models import Look, Token
+from attnscope.models.reading import HIDDEN, row_of
+from attnscope.recording import Site
+
+
+def position(given: int, size: int, what: str) -> int:
+    """Return a position counted from 0, where -1 was the last; ShapeError outside the text."""
+    at = given + size if given < 0 else given
+    if not 0 <= at < size:
+        raise ShapeError(
+            f"There is no {what} {given}", wanted=f"0 to {size - 1}, or -1 for the last to -{size}, is wanted"
+        )
+    return at
+
+
+def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) -> dict[str, Any]:
+    """Return the weights of query `i` with their tokens; a weight is None where the key is not visible.
+
+    Raises ShapeError for a head that is not there and Uncertified for one that was refused.
+    """
+    values = row_of(site, head, i)
+    at = site.head_at(head)
+    summary = site.summary()
+    keys = [
+        {"j": j, "token": token.to_dict(), "weight": None if value == HIDDEN else value}
+        for j, (token, value) in enumerate(zip(look.tokens, values.tolist(), strict=True))
+    ]
+    if top is not None:
+        seen = [key for key in keys if key["weight"] is not None]
+        keys = sorted(seen, key=lambda key: -key["weight"])[:top]
+    return {
+        **_place(look, site, head, i),
+        "seen": int((values != HIDDEN).sum()),
+        "entropy": float(summary.entropy[0, at, i]),
+        "sink": float(summary.sink[0, at, i]),
+        "certificate": _certificate(site, at),
+        "bit_equal": look.bit_equal,
+        "row": keys,
+    }
+
+
+def cell(look: Look, site: Site, head: int, i: int, j: int) -> dict[str, Any]:
+    """Return the arithmetic of cell (i, j) with its tokens."""
+    fields = site.cell(head, i, j).to_dict()
+    return {**_place(look, site, head, i), "j": j, "key": look.tokens[j].to_dict(), "cell": fields}
+
+
+def shown(token: Token | dict[str, Any]) -> str:
+    """Return a token with marks for what is invisible: ␣ space, ↵ newline, ⇥ tab, [E2] a byte."""
+    fields = token.to_dict() if isinstance(token, Token) else token
+    if fields["kind"] == "byte":
+        return f"[{' '.join(fields['bytes'])}]"
+    marked = str(fields["text"]).replace("\r\n", "↵").replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣")
+    return "".join(c if c.isprintable() else f"[U+{ord(c):04X}]" for c in marked)
+
+
+def _place(look: Look, site: Site, head: int, i: int) -> dict[str, Any]:
+    return {
+        "model": look.subject.description.to_dict(),
+        "text": look.text,
+        "layer": site.layer,
+        "head": head % site.heads,
+        "i": i,
+        "query": look.tokens[i].to_dict(),
+        "name": site.name,
+        "route": site.route,
+        "dtype": str(site.dtype).removeprefix("torch."),
+    }
+
+
+def _certificate(site: Site, at: int) -> dict[str, Any] | None:
+    certificate = site.certificate
+    if certificate is None:
+        return None
+    return {
+        "verdict": certificate.verdict[0][at],
+        "z": float(certificate.z[0, at]),
+        "allowed_z": certificate.thresholds.z,
+        "reason": certificate.reason[0][at],
+    }

@@ -1,0 +1,72 @@
+"""The text a command is about: from the command line, a file or standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from attnscope.errors import EmptyText, TextError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def text_options(command: F) -> F:
+    """Add --text and --file to a command."""
+    command = click.option(
+        "--file", metavar="FILE", help="Take the text from a UTF-8 file; - is standard input."
+    )(command)
+    return click.option("--text", metavar="T", help="The text itself.")(command)
+
+
+def model_options(command: F) -> F:
+    """Add --dtype and --attention to a command."""
+    command = click.option(
+        "--attention",
+        metavar="NAME",
+        help="For Hugging Face models: how they compute attention, sdpa or eager. Default: their own.",
+    )(command)
+    return click.option(
+        "--dtype",
+        type=click.Choice(["float32", "bfloat16", "float16"]),
+        help="Run the model in this precision. Default: the one of its files.",
+    )(command)
+
+
+def read_text(text: str | None, file: str | None) -> str | None:
+    """Return the text that was named, None where none was; TextError where a file cannot be read."""
+    if text is not None and file is not None:
+        raise click.UsageError("--text and --file exclude each other.")
+    if file is None:
+        found = text
+    elif file == "-":
+        found = _decoded(click.get_binary_stream("stdin").read(), "Standard input")
+    else:
+        found = _decoded(_read(Path(file).expanduser()), file)
+    if found == "":
+        raise EmptyText(
+            f"The text{f' in {file}' if file else ''} is empty", wanted="At least one character is wanted"
+        )
+    return found
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TextError(
+            f"{path} cannot be read ({error.strerror or error})", wanted="A text file is wanted"
+        ) from error
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise TextError(
+            f"{name} is not UTF-8: byte {error.start:,} is {raw[error.start]:02X}",
+            wanted="A UTF-8 text is wanted",
+            hint=f"iconv -f LATIN1 -t UTF-8 {name} turns an older encoding into it",
+        ) from error

@@ -1,0 +1,131 @@
+"""The two ways a text is read: character by character for our own models, by a Hugging Face tokeniser else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from attnscope.errors import EmptyText, ModelError, UnknownCharacter
+from attnscope.models import tokens as marks
+from attnscope.models.pieces import Span, read_piece, read_tokens
+from attnscope.models.spelling import spelling_of
+from attnscope.models.subject import Encoded
+from attnscope.models.texts import longest_prefix, too_long, without_surrogates
+from attnscope.models.tokens import Token
+
+_CHARACTERS_PER_TOKEN = 64  # a text longer than this many times the context is first judged by its beginning
+
+
+class CharacterCodec:
+    """One character, one token."""
+
+    def __init__(self, numbers: Mapping[str, int], limit: int) -> None:
+        """`numbers` gives each character of the vocabulary its id; `limit` is the model's context."""
+        self._numbers = dict(numbers)
+        self._characters = {number: character for character, number in self._numbers.items()}
+        self._limit = limit
+
+    def encode(self, text: str) -> Encoded:
+        """Return one token a character."""
+        if len(text) > self._limit:
+            raise too_long(len(text), self._limit, "character")
+        unknown = next((place for place, c in enumerate(text) if c not in self._numbers), None)
+        if unknown is not None:
+            raise self._unknown(text, unknown)
+        ids = [self._numbers[character] for character in text]
+        tokens = [marks.of_text(number, character) for number, character in zip(ids, text, strict=True)]
+        return Encoded(ids, tokens, {"ids": torch.tensor([ids])})
+
+    def token(self, token_id: int) -> Token:
+        """Return the token of one id."""
+        return marks.of_text(token_id, self._characters[token_id])
+
+    def fitting(self, text: str) -> str:
+        """Return the first characters, as many as fit."""
+        return text[: self._limit]
+
+    def mended(self, text: str) -> str:
+        """Return the text without the characters outside the vocabulary."""
+        return "".join(character for character in text if character in self._numbers)
+
+    def _unknown(self, text: str, place: int) -> UnknownCharacter:
+        others = sorted({character for character in text if character not in self._numbers})
+        named = ", ".join(_shown(character) for character in others[:6]) + (" …" if len(others) > 6 else "")
+        return UnknownCharacter(
+            f"This model has never seen {named} (first at position {place:,})",
+            wanted=f"It knows {len(self._numbers)} characters: letters, spaces and the commonest signs",
+            hint="Leave it out, or choose another model",
+        )
+
+
+class HuggingFaceCodec:
+    """A Hugging Face tokeniser, with the marks of its spelling."""
+
+    def __init__(self, tokenizer: Any, limit: int, inputs: Callable[[dict[str, list[int]]], dict[str, Any]]):
+        """`inputs` makes the model's keyword inputs of the tokeniser's answer; `limit` is in tokens."""
+        self._tokenizer = tokenizer
+        self._spelling = spelling_of(tokenizer)
+        self._limit = limit
+        self._inputs = inputs
+
+    def encode(self, text: str) -> Encoded:
+        """Return the tokens, with the special ones that the tokeniser adds."""
+        ceiling = self._limit * _CHARACTERS_PER_TOKEN
+        if len(text) > ceiling and self._count(text[:ceiling]) > self._limit:
+            raise too_long(self._limit, self._limit, "token", at_least=True)
+        answer, offsets = self._ask(text)
+        ids = answer["input_ids"]
+        if len(ids) > self._limit:
+            raise too_long(len(ids), self._limit, "token")
+        found = read_tokens(self._tokenizer, self._spelling, text, ids, offsets)
+        if all(token.kind == "special" for token in found):
+            raise EmptyText("The text is blank", wanted="At least one word or sign is wanted")
+        return Encoded(ids, found, self._inputs(answer))
+
+    def token(self, token_id: int) -> Token:
+        """Return the token of one id."""
+        return read_piece(self._tokenizer, self._spelling, token_id)
+
+    def fitting(self, text: str) -> str:
+        """Return the longest prefix of whole tokens that is no more than the limit, special tokens counted."""
+        head = text[: self._limit * _CHARACTERS_PER_TOKEN]
+        answer, offsets = self._ask(head)
+        if len(answer["input_ids"]) <= self._limit:
+            return head
+        return longest_prefix(head, self._count, self._limit, guess=self._guess(head, offsets))
+
+    def mended(self, text: str) -> str:
+        """Return the text without halves of surrogate pairs, all that a tokeniser cannot read."""
+        return without_surrogates(text)
+
+    def _count(self, text: str) -> int:
+        return len(self._ask(text)[0]["input_ids"])
+
+    def _guess(self, head: str, offsets: list[Span] | None) -> int:
+        """Return where the token begins that is the first too many."""
+        if offsets is None:
+            low, high = 0, len(head)
+            while low < high:
+                middle = (low + high + 1) // 2
+                low, high = (middle, high) if self._count(head[:middle]) <= self._limit else (low, middle - 1)
+            return low
+        spans = [span for span in offsets if span[1] > span[0]]
+        room = self._limit - (len(offsets) - len(spans))
+        return spans[room][0] if 0 <= room < len(spans) else 0
+
+    def _ask(self, text: str) -> tuple[dict[str, list[int]], list[Span] | None]:
+        fast = bool(getattr(self._tokenizer, "is_fast", False))
+        try:
+            answer = dict(self._tokenizer(text, return_offsets_mapping=fast, verbose=False))
+        except Exception as error:  # tokenisers raise whatever their Rust or Python parts raise
+            raise ModelError(
+                f"This model's tokeniser cannot read the text ({type(error).__name__}: {error})"
+            ) from error
+        offsets = answer.pop("offset_mapping", None)
+        return answer, None if offsets is None else [(int(a), int(b)) for a, b in offsets]
+
+
+def _shown(character: str) -> str:
+    return f"“{character}”" if character.isprintable() else f"U+{ord(character):04X}"

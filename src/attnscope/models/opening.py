@@ -1,0 +1,56 @@
+"""Opens a model by its name: one that ships with attnscope, a folder, or a name on the Hugging Face hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from attnscope.errors import DtypeError, MissingModel
+from attnscope.models.folders import SHIPPED_HINT, check_folder, gguf_of, read_config
+from attnscope.models.hub import find_on_hub, is_hub_id
+from attnscope.models.huggingface import open_huggingface
+from attnscope.models.own import SHIPPED, describe_shipped, is_own, open_own, open_shipped
+from attnscope.models.subject import Description, Subject
+
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def open_model(name: str, *, dtype: torch.dtype | str | None = None, attention: str | None = None) -> Subject:
+    """Return the model of that name together with its tokeniser, ready to run a text.
+
+    `name` is "embedded", "lesson", "lesson-no-positions", a folder (ours or Hugging Face), or a hub id,
+    which is looked for in the local cache first. `dtype` ("float32", "bfloat16", "float16" or torch's own) None keeps
+    the one of the files; `attention` is transformers' attn_implementation. Raises MissingModel, BrokenModel.
+    """
+    wanted = _dtype(dtype)
+    _check_name(name)
+    if name in SHIPPED:
+        return open_shipped(name, dtype=wanted)
+    folder = Path(name).expanduser()
+    if not folder.exists() and is_hub_id(name):
+        return open_huggingface(find_on_hub(name), name=name, label=name, dtype=wanted, attention=attention)
+    check_folder(folder)
+    label = folder.resolve().name or str(folder)
+    if gguf_of(folder) is None and is_own(read_config(folder)):
+        return open_own(folder, name=label, label=label, dtype=wanted)
+    return open_huggingface(folder, name=label, label=label, dtype=wanted, attention=attention)
+
+
+def shipped_models() -> list[Description]:
+    """Return what ships with attnscope, without reading its weights."""
+    return [describe_shipped(name) for name in SHIPPED]
+
+
+def _dtype(dtype: torch.dtype | str | None) -> torch.dtype | None:
+    if dtype is None or isinstance(dtype, torch.dtype):
+        return dtype
+    if dtype not in _DTYPES:
+        raise DtypeError(f"dtype {dtype!r} is unknown", wanted=f"One of {', '.join(_DTYPES)} is wanted")
+    return _DTYPES[dtype]
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that can be neither a model that ships, nor a folder, nor a name on the hub."""
+    if not name.strip() or "\0" in name:
+        raise MissingModel("The model's name is empty or holds a NUL", hint=SHIPPED_HINT)

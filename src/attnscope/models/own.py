@@ -1,0 +1,66 @@
+"""Our own models as subjects: the three that ship, and folders that `attnscope train` wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from attnscope import gpt
+from attnscope.gpt.config import FORMAT, GPTConfig
+from attnscope.models.codecs import CharacterCodec
+from attnscope.models.folders import read_config
+from attnscope.models.subject import Description, Encoded, Subject
+from attnscope.models.weightfiles import check_finite, check_safetensors, weight_file
+
+SHIPPED = {
+    "embedded": "embedded · Shakespeare",
+    "lesson": "lesson · Shakespeare, small",
+    "lesson-no-positions": "lesson · without positions",
+}
+
+
+def is_own(config: dict[str, Any]) -> bool:
+    """Return whether a folder's config says that `attnscope train` wrote it."""
+    return config.get("format") == FORMAT
+
+
+def describe_shipped(name: str) -> Description:
+    """Return the description of a model that ships, from its config alone."""
+    return _describe(GPTConfig.from_dict(read_config(gpt.shipped_folder(name))), name, SHIPPED[name])
+
+
+def open_shipped(name: str, *, dtype: torch.dtype | None = None) -> Subject:
+    """Return a model that ships with attnscope."""
+    return open_own(gpt.shipped_folder(name), name=name, label=SHIPPED[name], dtype=dtype)
+
+
+def open_own(folder: Path, *, name: str, label: str, dtype: torch.dtype | None = None) -> Subject:
+    """Return the model of a folder that `attnscope train` wrote; MissingModel or BrokenModel with the file."""
+    check_safetensors(folder)
+    model = gpt.load(folder)
+    check_finite(model, weight_file(folder, ""))
+    model.eval()
+    if dtype is not None:
+        model.to(dtype)
+    numbers = {character: number for number, character in enumerate(model.tokenizer.characters)}
+
+    def forward(encoded: Encoded) -> Tensor:
+        return cast(Tensor, model(encoded.inputs["ids"])[0])
+
+    codec = CharacterCodec(numbers, model.context)
+    return Subject(_describe(model.config, name, label), model, codec, forward, predicts=True)
+
+
+def _describe(config: GPTConfig, name: str, label: str) -> Description:
+    return Description(
+        id=name,
+        label=label,
+        context=config.context,
+        unit="character",
+        layers=config.n_layers,
+        heads=config.n_heads,
+        kind="causal",
+    )

@@ -1,0 +1,134 @@
+"""A subject: a model together with its tokeniser, so that one text gives one look at its attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
+
+from torch import Tensor, nn
+
+from attnscope.models import looking
+from attnscope.models.looking import Look
+from attnscope.models.texts import check_text
+from attnscope.models.tokens import Token
+
+Kind = Literal["causal", "bidirectional", "encoder-decoder"]
+Unit = Literal["character", "token"]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is known of a model before its weights are read; context is in `unit`s."""
+
+    id: str
+    label: str
+    context: int
+    unit: Unit
+    layers: int
+    heads: int
+    kind: Kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as the model gets it: ids, the tokens they stand for, and the model's keyword inputs."""
+
+    ids: list[int]
+    tokens: list[Token]
+    inputs: dict[str, Tensor]
+
+
+class Codec(Protocol):
+    """Reads texts for one model."""
+
+    def encode(self, text: str) -> Encoded:
+        """Return the whole text encoded; TextTooLong, EmptyText or UnknownCharacter where it cannot be."""
+        ...
+
+    def token(self, token_id: int) -> Token:
+        """Return the token of one id alone."""
+        ...
+
+    def fitting(self, text: str) -> str:
+        """Return the longest prefix, cut where a token ends, that the model can read."""
+        ...
+
+    def mended(self, text: str) -> str:
+        """Return the text without the characters that the model has no way to read."""
+        ...
+
+
+class Subject:
+    """A model on the bench."""
+
+    def __init__(
+        self,
+        description: Description,
+        module: nn.Module,
+        codec: Codec,
+        forward: Callable[[Encoded], Tensor],
+        *,
+        predicts: bool,
+    ) -> None:
+        """`forward` runs `module` on one encoded text and returns logits or last states, (T V).
+
+        `predicts` says that row i of it is about the token after position i.
+        """
+        self.description = description
+        self.module = module
+        self.codec = codec
+        self.forward = forward
+        self.predicts = predicts
+
+    @property
+    def id(self) -> str:
+        """Return the name by which requests ask for it."""
+        return self.description.id
+
+    @property
+    def label(self) -> str:
+        """Return the name shown to a person."""
+        return self.description.label
+
+    @property
+    def kind(self) -> Kind:
+        """Return how its tokens see each other."""
+        return self.description.kind
+
+    @property
+    def context(self) -> int:
+        """Return how many units it reads at most."""
+        return self.description.context
+
+    @property
+    def unit(self) -> Unit:
+        """Return what its tokens are."""
+        return self.description.unit
+
+    @property
+    def layers(self) -> int:
+        """Return its number of layers."""
+        return self.description.layers
+
+    @property
+    def heads(self) -> int:
+        """Return its query heads per layer."""
+        return self.description.heads
+
+    def encode(self, text: str) -> Encoded:
+        """Return the text encoded; raises EmptyText, TextTooLong or UnknownCharacter."""
+        check_text(text)
+        return self.codec.encode(text)
+
+    def tokenize(self, text: str) -> list[Token]:
+        """Return the tokens of the text, special ones included."""
+        return self.encode(text).tokens
+
+    def run(self, text: str, *, progress: looking.Progress | None = None) -> Look:
+        """Return one look: the text's tokens, its recording, and what the model expected after each."""
+        return looking.look(self, text, progress=progress)

@@ -1,0 +1,96 @@
+"""The app put together: pages, files and routes behind the gate, and every error in one shape."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import Response
+
+from attnscope.errors import AttnscopeError
+from attnscope.web.catalogue import Catalogue
+from attnscope.web.gate import Gate, Names
+from attnscope.web.pages import STATIC, Files, page, to_page
+from attnscope.web.refusals import Refusal, refuse
+from attnscope.web.routes import api_routes
+from attnscope.web.worker import KEPT_BYTES, Worker
+
+PAGES = ("explore",)
+
+_TITLES = {
+    404: ("There is nothing at {path}", "The page is at /explore"),
+    405: ("{path} does not take {method}", ""),
+}
+
+
+def create_app(
+    catalogue: Catalogue, *, names: Names | None = None, base_path: str = "", kept_bytes: int = KEPT_BYTES
+) -> FastAPI:
+    """Return the app for a catalogue of models.
+
+    `names` are the hosts it answers to, this machine's own by default; `base_path` is the prefix under
+    which a proxy shows it, "" or "/some/path"; `kept_bytes` is how much finished runs may hold in memory.
+    """
+    worker = Worker(catalogue, kept_bytes=kept_bytes)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        worker.close()
+
+    # The interactive documentation of FastAPI loads its script from another host, so it is off.
+    app = FastAPI(title="attnscope", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_exception_handler(AttnscopeError, _refused)
+    app.add_exception_handler(HTTPException, _not_here)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
+    app.add_middleware(Gate, names=names or Names.of("127.0.0.1"), base_path=base_path)
+    _add_pages(app, base_path)
+    app.include_router(api_routes(catalogue, worker))
+    app.mount("/static", Files(directory=STATIC), name="static")
+    return app
+
+
+def _add_pages(app: FastAPI, base_path: str) -> None:
+    @app.get("/", include_in_schema=False)
+    def root() -> Response:
+        """Go to the page."""
+        return to_page(base_path, PAGES[0])
+
+    for name in PAGES:
+        app.add_api_route(f"/{name}", _page_route(name), include_in_schema=False, response_model=None)
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    def icon() -> Response:
+        """Go to the icon."""
+        return to_page(base_path, "static/icon.svg")
+
+
+def _page_route(name: str) -> Callable[[], Response]:
+    def show() -> Response:
+        return page(name)
+
+    return show
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    return refuse(cast(AttnscopeError, error))
+
+
+async def _not_here(request: Request, failure: Exception) -> Response:
+    error = cast(HTTPException, failure)
+    path = request.url.path[:100]
+    title, hint = _TITLES.get(error.status_code, (str(error.detail), ""))
+    said = Refusal(error.status_code, title.format(path=path, method=request.method), hint=hint)
+    response = refuse(said)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _not_valid(_: Request, error: Exception) -> Response:
+    return refuse(Refusal(400, "The request does not have the form that is wanted", wanted=str(error)[:300]))

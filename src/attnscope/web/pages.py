@@ -1,0 +1,62 @@
+"""The page and its files: served from the package, with stated types, and asked for again at each visit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+STATIC = Path(__file__).parent / "static"
+
+# Stated here, since what the system says of .js differs from machine to machine, and nosniff makes a page
+# of it fail.
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".woff2": "font/woff2",
+}
+# The browser keeps a file and asks whether it is still the same: a new version is never mixed with an old
+# one.
+_REVALIDATED = {"Cache-Control": "no-cache"}
+
+
+class Files(StaticFiles):
+    """The files under /static."""
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """Return a file with its type, or 304 where the browser has it."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers.update(_REVALIDATED)
+        kind = _TYPES.get(Path(full_path).suffix.lower())
+        if kind is not None and "content-type" in response.headers:
+            response.headers["content-type"] = kind
+        return response
+
+
+def page(name: str) -> Response:
+    """Return one page of the app."""
+    return FileResponse(STATIC / f"{name}.html", media_type=_TYPES[".html"], headers=_REVALIDATED)
+
+
+def to_page(base_path: str, name: str) -> Response:
+    """Return the redirect to a page; relative where no base path is stated, since a proxy may have taken one
+    off.
+    """
+    return RedirectResponse(
+        f"{base_path}/{name}" if base_path else name, status_code=307, headers=_REVALIDATED
+    )

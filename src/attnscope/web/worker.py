@@ -1,0 +1,154 @@
+"""The worker: runs wait in a line, one thread takes them one at a time, and finished ones are kept by bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import queue
+import secrets
+import threading
+from collections import OrderedDict
+
+from attnscope.errors import AttnscopeError, ServerError
+from attnscope.models import Look, Subject
+from attnscope.web.catalogue import Catalogue
+from attnscope.web.refusals import Offer, Refusal, error_fields, offer_for
+from attnscope.web.results import result_of
+from attnscope.web.runs import ENDED, Cancelled, Run, Step
+from attnscope.web.views import Views
+
+KEPT_BYTES = 2 * 2**30
+LONGEST_LINE = 32
+_REMEMBERED = 200  # runs, ended badly ones included, of which the state can still be asked
+
+_log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Takes runs and gives them back; safe to call from many requests at once."""
+
+    def __init__(self, catalogue: Catalogue, *, kept_bytes: int = KEPT_BYTES) -> None:
+        """`kept_bytes` is how much finished runs may hold; the newest is kept whatever its size."""
+        self._catalogue, self._kept_bytes = catalogue, kept_bytes
+        # In the id, so that a browser's cache never takes another server's run for this one's.
+        self._server = secrets.token_hex(8)
+        self._runs: OrderedDict[str, Run] = OrderedDict()
+        self._line: queue.Queue[Run | None] = queue.Queue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, model: str, text: str) -> Run:
+        """Return the run of that text, a new one unless the same is under way or done."""
+        self._catalogue.check(model)
+        key = hashlib.sha256("\0".join((self._server, model, text)).encode()).hexdigest()[:20]
+        with self._lock:
+            run = self._runs.get(key)
+            if run is not None and run.state not in ("failed", "cancelled"):
+                self._runs.move_to_end(key)
+                return run
+            if self._line.qsize() >= LONGEST_LINE:
+                raise Refusal(
+                    429,
+                    f"{LONGEST_LINE} runs are waiting",
+                    wanted="One at a time is run",
+                    hint="Wait a little",
+                )
+            run = self._runs[key] = Run(key, model, text)
+            self._runs.move_to_end(key)
+            self._forget()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="attnscope-runs", daemon=True)
+                self._thread.start()
+        self._line.put(run)
+        return run
+
+    def get(self, key: str) -> Run:
+        """Return a run by its id; Refusal 404 where it is unknown or was let go."""
+        with self._lock:
+            if key not in self._runs:
+                raise Refusal(
+                    404,
+                    "This run is not held any more",
+                    wanted="Finished runs are kept until memory is wanted for newer ones",
+                    hint="Run the text again",
+                )
+            self._runs.move_to_end(key)
+            return self._runs[key]
+
+    def views(self, key: str) -> Views:
+        """Return what a finished run shows; Refusal 409 while there is nothing to show."""
+        run = self.get(key)
+        if run.views is None:
+            raise Refusal(409, f"This run is {run.state}", wanted="Only a finished run can be looked at")
+        return run.views
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Cancel what is under way and let the thread end."""
+        with self._lock:
+            runs, thread = list(self._runs.values()), self._thread
+        for run in runs:
+            run.cancel()
+        if thread is not None:
+            self._line.put(None)
+            thread.join(timeout)
+
+    def _work(self) -> None:
+        while (run := self._line.get()) is not None:
+            try:
+                self._take(run)
+            except Cancelled:
+                continue
+            with self._lock:
+                self._forget()
+
+    def _take(self, run: Run) -> None:
+        subject: Subject | None = None
+        try:
+            run.enter("loading", Step("Opening the model", 0, 0))
+            subject = self._catalogue.subject(run.model)
+            look, views = _look(run, subject)
+            run.finish(result_of(look), views)
+        except AttnscopeError as error:
+            run.fail(error_fields(error, _offer(error, subject, run.text)))
+        except MemoryError:
+            run.fail(error_fields(ServerError("This machine ran out of memory", hint="Try a shorter text")))
+        except Cancelled:
+            raise
+        except Exception as error:
+            _log.exception("A run failed: model %s", run.model)
+            what = f"The run met something it did not expect ({type(error).__name__})"
+            run.fail(error_fields(ServerError(what, hint="The terminal in which attnscope runs says more")))
+
+    def _forget(self) -> None:
+        """Let the oldest ended runs go while there are too many or they hold too much."""
+        held = sum(run.nbytes for run in self._runs.values())
+        newest = next(reversed(self._runs), None)
+        for key, run in list(self._runs.items()):
+            if held <= self._kept_bytes and len(self._runs) <= _REMEMBERED:
+                return
+            if key != newest and run.state in ENDED:
+                held -= run.nbytes
+                del self._runs[key]
+
+
+def _look(run: Run, subject: Subject) -> tuple[Look, Views]:
+    """Run the text and sum every head up; a unit of work is a layer, and both passes over a layer count."""
+    layers = max(subject.layers, 1)
+    run.advance("Reading the text", 0, 3 * layers)
+
+    def recorded(text: str, done: int, _total: int) -> None:
+        run.advance(text, min(done, layers), 3 * layers)
+
+    look = subject.run(run.text, progress=recorded)
+    views = Views(look)
+    sites = len(look.recording.sites)
+    for done, site in enumerate(look.recording.sites):
+        run.advance(
+            f"Summing up layer {site.layer + 1} of {layers}", 2 * layers + layers * done // sites, 3 * layers
+        )
+        views.prepare(done)
+    return look, views
+
+
+def _offer(error: AttnscopeError, subject: Subject | None, text: str) -> Offer | None:
+    return None if subject is None else offer_for(error, subject.codec, text)
