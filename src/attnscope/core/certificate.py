@@ -39,9 +39,9 @@ class Certificate:
 
     z: the largest |z| of a row, found in `row`.   rms: of z over rows.   rows: how many were compared.
     scale_error: the relative error of the scale, NaN where nothing would show it.   t: its distance from
-    0, in units of what rounding explains.   verdict[batch][head]: "passed", "refused" or "not
-    certifiable", with its reason (None where passed).   dtype: the coarsest of the model's steps.   route:
-    the name of what computed out.
+    0, in units of what rounding explains.   missing, broken: rows whose out, or our sum alone, is not finite.
+    verdict[batch][head]: "passed", "refused" or "not certifiable", with its reason (None where passed).
+    dtype: the coarsest of the model's steps.   route: the name of what computed out.
     """
 
     z: Float[Tensor, "b h"]
@@ -50,6 +50,8 @@ class Certificate:
     rows: Int[Tensor, "b h"]
     scale_error: Float[Tensor, "b h"]
     t: Float[Tensor, "b h"]
+    missing: Int[Tensor, "b h"]
+    broken: Int[Tensor, "b h"]
     verdict: tuple[tuple[str, ...], ...]
     reason: tuple[tuple[str | None, ...], ...]
     thresholds: Thresholds
@@ -120,7 +122,7 @@ def conclude(
     ours_finite = sums.first.isfinite() & ~explained.isnan()
     found = measure(z, tilt, counted, out_finite=out_finite, ours_finite=ours_finite, start=start)
     dtype = looking.dtype
-    return _certificate(found, judge(found, THRESHOLDS[dtype]), dtype, route)
+    return assembled(found, judge(found, THRESHOLDS[dtype]), dtype, route)
 
 
 def uncertified(bound: Bound, reason: str, route: str) -> Certificate:
@@ -129,7 +131,7 @@ def uncertified(bound: Bound, reason: str, route: str) -> Certificate:
     unknown = torch.full((b, h), torch.nan, dtype=torch.float64, device=bound.q.device)
     none = torch.zeros(b, h, dtype=torch.int64, device=bound.q.device)
     found = Measured(unknown, none, unknown, none, unknown, unknown, none, none)
-    return _certificate(found, [[(NOT_CERTIFIABLE, reason)] * h] * b, bound.q.dtype, route)
+    return assembled(found, [[(NOT_CERTIFIABLE, reason)] * h] * b, bound.q.dtype, route)
 
 
 def check_out(bound: Bound, v: Value, out: Out) -> None:
@@ -160,10 +162,11 @@ def _block(bound: Bound, looking: Probe, given: Normaliser | None, rows: slice) 
 
 def _reach(bound: Bound) -> Rows:
     """scale * |q_i| * (longest key of the head), (b h tq): q.k is never larger (Cauchy and Schwarz)."""
-    longest = bound.k.to(bound.dtype).norm(dim=-1).nan_to_num(0.0, 0.0, 0.0)
+    longest: Tensor = bound.k.to(bound.dtype).norm(dim=-1).nan_to_num(0.0, 0.0, 0.0)
     longest = longest.amax(dim=-1, keepdim=True) if bound.shape.tk else longest.sum(dim=-1, keepdim=True)
     longest = longest.repeat_interleave(bound.shape.h // max(bound.shape.hk, 1), dim=1)  # (b h 1)
-    return torch.linalg.vector_norm(bound.q.to(bound.dtype), dim=-1) * longest * abs(bound.scale)
+    reach: Tensor = bound.q.to(bound.dtype).norm(dim=-1) * longest * abs(bound.scale)
+    return reach
 
 
 def _chosen(bound: Bound, rows: Chosen) -> Tensor | None:
@@ -185,9 +188,10 @@ def _chosen(bound: Bound, rows: Chosen) -> Tensor | None:
     return rows.to(bound.q.device)
 
 
-def _certificate(
+def assembled(
     found: Measured, verdicts: list[list[tuple[str, str | None]]], dtype: torch.dtype, route: str
 ) -> Certificate:
+    """The certificate that these figures and verdicts make."""
     return Certificate(
         z=found.z,
         row=found.row,
@@ -195,6 +199,8 @@ def _certificate(
         rows=found.rows,
         scale_error=found.scale_error,
         t=found.t,
+        missing=found.missing,
+        broken=found.broken,
         verdict=tuple(tuple(verdict for verdict, _ in batch) for batch in verdicts),
         reason=tuple(tuple(reason for _, reason in batch) for batch in verdicts),
         thresholds=THRESHOLDS[dtype],
