@@ -87,9 +87,9 @@ def certify(
         bound = as_scoring(scoring).bind(q, k)
         check_out(bound, v, out)
         chosen = _chosen(bound, rows)
-        if bound.arithmetic.dropout > 0:
-            dropped = f"the model dropped weights at random (dropout {bound.arithmetic.dropout:g})"
-            return uncertified(bound, dropped, route)
+        without = not_measured(bound, route)
+        if without is not None:
+            return without
         looking = probe(bound, v, out, seed=seed)
         parts = [_block(bound, looking, normaliser, block) for block in row_blocks(bound)]
         nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, q.device)
@@ -125,8 +125,12 @@ def conclude(
     return assembled(found, judge(found, THRESHOLDS[dtype]), dtype, route)
 
 
-def uncertified(bound: Bound, reason: str, route: str) -> Certificate:
-    """The certificate of a call that cannot have one: every head not certifiable, for this reason."""
+def not_measured(bound: Bound, route: str = "sdpa") -> Certificate | None:
+    """The certificate of a call that cannot have one, every head not certifiable; None where there is
+    no such reason."""
+    if bound.arithmetic.dropout == 0:
+        return None
+    reason = f"the model dropped weights at random (dropout {bound.arithmetic.dropout:g})"
     b, h = bound.shape.b, bound.shape.h
     unknown = torch.full((b, h), torch.nan, dtype=torch.float64, device=bound.q.device)
     none = torch.zeros(b, h, dtype=torch.int64, device=bound.q.device)

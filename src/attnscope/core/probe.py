@@ -68,6 +68,7 @@ class Probe:
     """values: 1, u and u^2 of every key, (b hk tk 3).   on_signs: out.r, (b h tq).
 
     length: |out|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
+    plain: scores are scale * q.k, nothing else.
     """
 
     values: Value
@@ -75,6 +76,7 @@ class Probe:
     length: Rows
     dtype: torch.dtype
     computed_in: torch.dtype
+    plain: bool
 
     @property
     def rounding(self) -> float:
@@ -86,11 +88,16 @@ class Probe:
         """What one rounding of ours may do, relative."""
         return ROUNDING[self.computed_in]
 
+    def _scaled(self, tile: Tile) -> Tensor:
+        """scale * q.k, (b h r c), where the tile has it at hand: -inf would not do, since 0 * inf is no
+        number."""
+        return tile.scores.clamp(min=torch.finfo(tile.scores.dtype).min) if self.plain else tile.scaled
+
     def of_tile(self, tile: Tile, weights: Block) -> ProbeSums:
         """The sums of this tile alone; weights (b h r c) are those of the tile."""
         values = self.values[:, :, tile.cols]
         plain = mix(weights, values, tile.visible).double()
-        tilt = mix(weights * tile.scaled, values[..., :2], tile.visible).double()
+        tilt = mix(weights * self._scaled(tile), values[..., :2], tile.visible).double()
         largest = weights.amax(dim=-1).double()
         return ProbeSums(plain[..., 0], largest, plain[..., 1], plain[..., 2], tilt[..., 0], tilt[..., 1])
 
@@ -111,4 +118,5 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
         length=wide.norm(dim=-1),
         dtype=max(dtypes, key=ROUNDING.__getitem__),
         computed_in=bound.dtype,
+        plain=bound.scoring.bias is None and bound.scoring.softcap is None,
     )
