@@ -1,0 +1,52 @@
+"""One transformer layer, in the two styles: attention added to the stream, then an MLP added to it."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import gelu, relu
+
+from attnscope.core.masks import causal
+from attnscope.core.scoring import Scoring
+from attnscope.gpt.config import GPTConfig
+from attnscope.nn import CausalSelfAttention, KeyValueCache, MultiHeadAttention
+
+CAUSAL = Scoring(causal())
+
+
+class LessonBlock(nn.Module):
+    """The ordinary pre-norm block around the lesson's CausalSelfAttention."""
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        d = config.d_model
+        self.attention_norm = nn.LayerNorm(d)
+        self.attention = CausalSelfAttention(d, config.n_heads)
+        self.mlp_norm = nn.LayerNorm(d)
+        self.mlp_up = nn.Linear(d, 4 * d)
+        self.mlp_down = nn.Linear(4 * d, d)
+
+    def forward(self, x: Float[Tensor, "b t c"], cache: KeyValueCache | None) -> Float[Tensor, "b t c"]:
+        """The stream after this layer, (b t d_model)."""
+        x = x + self.attention(self.attention_norm(x), cache=cache)
+        mixed: Tensor = self.mlp_down(gelu(self.mlp_up(self.mlp_norm(x))))
+        return x + mixed
+
+
+class ModernBlock(nn.Module):
+    """Rotary attention with normalised q and k, and squared ReLU (So et al. 2021); no biases."""
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        d = config.d_model
+        self.attention_norm = nn.RMSNorm(d, eps=1e-6)
+        self.attention = MultiHeadAttention(d, config.n_heads, bias=False, rotary="half", norm_qk=True)
+        self.mlp_norm = nn.RMSNorm(d, eps=1e-6)
+        self.mlp_up = nn.Linear(d, 4 * d, bias=False)
+        self.mlp_down = nn.Linear(4 * d, d, bias=False)
+
+    def forward(self, x: Float[Tensor, "b t c"], cache: KeyValueCache | None) -> Float[Tensor, "b t c"]:
+        """The stream after this layer, (b t d_model)."""
+        x = x + self.attention(self.attention_norm(x), scoring=CAUSAL, cache=cache)
+        mixed: Tensor = self.mlp_down(relu(self.mlp_up(self.mlp_norm(x))).square())
+        return x + mixed
