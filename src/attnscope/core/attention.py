@@ -6,18 +6,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
-from torch.utils.checkpoint import checkpoint
 
-from attnscope.core.bias import RelativeBias
 from attnscope.core.mask import Mask
-from attnscope.core.mix import mix, non_finite
-from attnscope.core.normaliser import faded, of_tile
 from attnscope.core.scoring import Bound, Scoring, as_scoring, check_values
-from attnscope.core.tile import shifted, weigh
-from attnscope.core.walk import row_blocks, sinks_of_rows, state_of_rows, walk_columns
+from attnscope.core.tiled import by_tiles
 from attnscope.shapes import Key, Out, Query, Value
 
 Path = Literal["sdpa", "tiles"]
@@ -60,71 +54,6 @@ def path(bound: Bound, v: Value) -> Path:
     return "tiles"
 
 
-def by_tiles(bound: Bound, v: Value) -> Out:
-    """The out of a call over the tiles of its visible region, (b h tq dv) in v's dtype."""
-    blocks = row_blocks(bound)
-    if not blocks:
-        return v.new_zeros(bound.shape.b, bound.shape.h, 0, v.shape[-1])
-    if torch.is_grad_enabled() and _needs_grad(bound, v):
-        # Each block is computed again in the backward pass, so that no tile outlives its block.
-        parts = [
-            checkpoint(_block, bound, v, rows, use_reentrant=False, preserve_rng_state=False)
-            for rows in blocks
-        ]
-    else:
-        parts = [_block(bound, v, rows) for rows in blocks]
-    return torch.cat(parts, dim=2).to(v.dtype)
-
-
-def _block(bound: Bound, v: Tensor, rows: slice) -> Tensor:
-    """The out of a block of rows, (b h r dv) in the compute dtype."""
-    good = v.isfinite()
-    shown = None if bool(good.all()) else v.to(bound.dtype)
-    clean = v if shown is None else v.where(good, 0.0)
-    out = (
-        _mixed(bound, clean, rows)
-        if bound.scoring.arithmetic is None
-        else _mixed_as_model(bound, clean, rows)
-    )
-    if shown is not None:
-        for tile in walk_columns(bound, rows):
-            out = out + non_finite(shown[:, :, tile.cols], tile.visible.expand(tile.scores.shape))
-    return out
-
-
-def _mixed(bound: Bound, v: Tensor, rows: slice) -> Tensor:
-    """One pass: values are mixed relative to the peak so far, and divided by the sum at the end."""
-    state, mixed = sinks_of_rows(bound, rows), None
-    for tile in walk_columns(bound, rows):
-        seen = of_tile(bound, tile)
-        part = mix(
-            shifted(bound, tile.scores, seen.peak).exp(), v[:, :, tile.cols].to(bound.dtype), tile.visible
-        )
-        both = state.merge(seen)
-        part = faded(part, seen.peak[..., None], both.peak[..., None])
-        mixed = part if mixed is None else part + faded(mixed, state.peak[..., None], both.peak[..., None])
-        state = both
-    if mixed is None:
-        return _zeros(bound, v, rows)
-    return mixed / state.total.masked_fill(state.total == 0, 1.0)[..., None]
-
-
-def _mixed_as_model(bound: Bound, v: Tensor, rows: slice) -> Tensor:
-    """Two passes: weights are rounded as the model rounds them, which needs the row's final normaliser
-    first.
-    """
-    final, out = state_of_rows(bound, rows).normaliser(), _zeros(bound, v, rows)
-    for tile in walk_columns(bound, rows):
-        weight = weigh(bound, tile, final.peak, final.logsum)
-        out = out + mix(weight, v[:, :, tile.cols].to(bound.dtype), tile.visible)
-    return out
-
-
-def _zeros(bound: Bound, v: Tensor, rows: slice) -> Tensor:
-    shape = (bound.shape.b, bound.shape.h, rows.stop - rows.start, v.shape[-1])
-    return torch.zeros(shape, dtype=bound.dtype, device=v.device)
-
-
 def _by_kernel(bound: Bound, v: Tensor) -> Tensor:
     """F.scaled_dot_product_attention on a call that `path` sends there."""
     seen, shape = bound.visible, bound.shape
@@ -136,9 +65,3 @@ def _by_kernel(bound: Bound, v: Tensor) -> Tensor:
     return scaled_dot_product_attention(
         q, k, v, attn_mask=keys, is_causal=causal, scale=bound.scale, enable_gqa=shape.h != shape.hk
     )
-
-
-def _needs_grad(bound: Bound, v: Tensor) -> bool:
-    bias = bound.scoring.bias
-    learned = None if bias is None else bias.table if isinstance(bias, RelativeBias) else bias.values
-    return any(x is not None and x.requires_grad for x in (bound.q, bound.k, v, bound.scoring.sinks, learned))

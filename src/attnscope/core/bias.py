@@ -5,7 +5,7 @@ An entry of -inf hides its cell, as a mask would: `hidden` says which, and `bloc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -129,6 +129,16 @@ class TensorBias:
 
 
 Bias = RelativeBias | KeyBias | TensorBias
+
+
+def values_of(bias: Bias) -> Tensor:
+    """The tensor that a bias holds, as given."""
+    return bias.table if isinstance(bias, RelativeBias) else bias.values
+
+
+def with_values(bias: Bias, values: Tensor) -> Bias:
+    """The same bias with another tensor of the same shape."""
+    return replace(bias, table=values) if isinstance(bias, RelativeBias) else replace(bias, values=values)
 
 
 def as_relative(values: Tensor, offset: int = 0) -> RelativeBias | None:

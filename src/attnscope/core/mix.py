@@ -16,14 +16,14 @@ def dot(q: Tensor, k: Tensor) -> Block:
     """q (b h r d) @ k^T (b hk c d) -> (b h r c); query head h uses key head h // (h / hk), nothing is
     repeated.
     """
-    product = _grouped(q, k.transpose(-2, -1))
+    product = grouped(q, k.transpose(-2, -1))
     if not (torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)):
         return product
     good_q, good_k = q.isfinite(), k.isfinite()
     if bool(good_q.all()) and bool(good_k.all()):
         return product
     # 0 * NaN in the backward product would carry a hidden key into the gradient of every row.
-    clean = _grouped(q.where(good_q, 0.0), k.where(good_k, 0.0).transpose(-2, -1))
+    clean = grouped(q.where(good_q, 0.0), k.where(good_k, 0.0).transpose(-2, -1))
     key = good_k.all(dim=-1).repeat_interleave(q.shape[1] // k.shape[1], dim=1)  # (b h c)
     return clean.where(good_q.all(dim=-1)[..., None] & key[..., None, :], product.detach())
 
@@ -34,23 +34,23 @@ def mix(weights: Block, v: Tensor, visible: Seen) -> Tensor:
     """
     good = v.isfinite()
     if bool(good.all()):
-        return _grouped(weights, v)
+        return grouped(weights, v)
     shown = non_finite(v, visible.expand(weights.shape))
-    return _grouped(weights, v.where(good, 0.0)) + shown
+    return grouped(weights, v.where(good, 0.0)) + shown
 
 
 def non_finite(v: Tensor, visible: Tensor) -> Tensor:
     """0 where a row sees only finite values, else the inf or NaN that it sees: (b h r dv)."""
     seen = visible.to(v.dtype)
     nan, up, down = (
-        _grouped(seen, kind.to(v.dtype)) > 0 for kind in (v.isnan(), v == torch.inf, v == -torch.inf)
+        grouped(seen, kind.to(v.dtype)) > 0 for kind in (v.isnan(), v == torch.inf, v == -torch.inf)
     )
     shown = torch.zeros(up.shape, dtype=v.dtype, device=v.device)
     shown = shown.masked_fill(up, torch.inf).masked_fill(down, -torch.inf)
     return shown.masked_fill(nan | (up & down), torch.nan)
 
 
-def _grouped(left: Tensor, right: Tensor) -> Tensor:
+def grouped(left: Tensor, right: Tensor) -> Tensor:
     """left (b h r m) @ right (b hk m n) -> (b h r n)."""
     b, h, r, m = left.shape
     hk, n = right.shape[1], right.shape[-1]

@@ -53,7 +53,7 @@ def of_tile(bound: Bound, tile: Tile, peak: Tensor | None = None) -> RowState:
             if scores.shape[-1]
             else scores.new_full(scores.shape[:-1], -torch.inf)
         )
-    return RowState(peak, shifted(bound, scores, peak).exp().sum(dim=-1))
+    return RowState(peak, shifted(bound, scores, peak).exp_().sum(dim=-1))
 
 
 def of_sinks(bound: Bound, like: RowState, *, peak: Tensor | None = None) -> RowState | None:

@@ -4,9 +4,10 @@ scoring.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 
-import torch
 from torch import Tensor
 
 from attnscope.shapes import Block, Seen
@@ -16,16 +17,31 @@ from attnscope.shapes import Block, Seen
 class Tile:
     """A block of the grid, rows x cols, in the compute dtype.
 
-    products: q.k.   scaled: times the scale.   scores: capped, biased, and -inf where masked.   visible:
-    (b|1, h|1, r, c).
+    scores: capped, biased, and -inf where masked.   visible: (b|1, h|1, r, c).   whole: every cell is
+    visible. products (q.k) and scaled (times the scale) are computed when they are asked for.
     """
 
     rows: slice
     cols: slice
-    products: Block
-    scaled: Block
     scores: Block
     visible: Seen
+    whole: bool
+    recompute: Callable[[], tuple[Tensor, Tensor]] = field(repr=False)
+
+    @cached_property
+    def before(self) -> tuple[Tensor, Tensor]:
+        """products and scaled, (b h r c) each."""
+        return self.recompute()
+
+    @property
+    def products(self) -> Block:
+        """q.k."""
+        return self.before[0]
+
+    @property
+    def scaled(self) -> Block:
+        """q.k times the scale."""
+        return self.before[1]
 
 
 def soften(scaled: Tensor, softcap: float | None) -> Tensor:
@@ -41,8 +57,3 @@ def biased(scaled: Tensor, bias: Tensor | None, softcap: float | None, *, inside
         return soften(scaled, softcap)
     bias = bias.to(scaled.dtype)
     return soften(scaled + bias, softcap) if inside else soften(scaled, softcap) + bias
-
-
-def masked(scores: Tensor, visible: Tensor) -> Tensor:
-    """The scores, -inf where not visible."""
-    return scores.masked_fill(~visible, -torch.inf)

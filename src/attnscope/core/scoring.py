@@ -18,7 +18,7 @@ from attnscope.core.bias import Bias
 from attnscope.core.mask import Mask
 from attnscope.core.masks import full
 from attnscope.core.mix import dot
-from attnscope.core.scores import Tile, biased, masked
+from attnscope.core.scores import Tile, biased
 from attnscope.core.visible import Visible
 from attnscope.errors import DtypeError, MaskError, ScoringError, ShapeError
 from attnscope.shapes import Key, Query
@@ -143,20 +143,23 @@ class Bound:
         rows, cols = _span(rows, self.shape.tq), _span(cols, self.shape.tk)
         heads, batch = _span(heads, self.shape.h), _span(batch, self.shape.b)
         q, k = self.q[batch, heads, rows], self.heads_of(self.k, heads)[batch, :, cols]
-        visible = self.visible.tile(rows, cols, heads=heads, batch=batch)
-        products, scaled = self._scaled(q, k)
-        inner = scaled
-        if self.scoring.softcap is not None:
-            inner = scaled.masked_fill(~visible, 0.0)  # a hidden NaN has no gradient through tanh
-        bias = self.scoring.bias
+        return self.score(q, k, rows, cols, heads=heads, batch=batch)
+
+    def score(self, q: Tensor, k: Tensor, rows: slice, cols: slice, *, heads: slice, batch: slice) -> Tile:
+        """The block rows x cols from its own q (b h r d) and k (b hk c d)."""
+        visible, whole = self.visible.look(rows, cols, heads=heads, batch=batch)
+        scaled, bias = self._scaled(q, k), self.scoring.bias
+        if self.scoring.softcap is not None and not whole:
+            scaled = scaled.masked_fill(~visible, 0.0)  # a hidden NaN has no gradient through tanh
         added = None
         if bias is not None:
             added = bias.block(rows, cols, heads=heads, batch=batch, offset=self.offset).to(q.device)
-        scores = biased(inner, added, self.scoring.softcap, inside=self.scoring.bias_inside_cap)
-        plain = self.dtype
-        return Tile(
-            rows, cols, products.to(plain), scaled.to(plain), masked(scores.to(plain), visible), visible
+        scores = biased(scaled, added, self.scoring.softcap, inside=self.scoring.bias_inside_cap).to(
+            self.dtype
         )
+        if not whole:
+            scores = scores.masked_fill_(~visible, -torch.inf)
+        return Tile(rows, cols, scores, visible, whole, lambda: self._before(q, k))
 
     def heads_of(self, x: Tensor, heads: slice) -> Tensor:
         """The key heads (b hk t n) that a span of query heads uses, so that grouping still holds."""
@@ -167,14 +170,17 @@ class Bound:
             return x[:, heads.start // group : heads.stop // group]
         return x[:, torch.arange(heads.start, heads.stop, device=x.device) // group]
 
-    def _scaled(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """products and scaled, the latter in the scores' dtype: (b h r c)."""
+    def _scaled(self, q: Tensor, k: Tensor) -> Tensor:
+        """q.k times the scale, in the scores' dtype: (b h r c), nobody else's memory."""
         how = self.arithmetic
         wide, narrow = how.products or self.dtype, how.scores or self.dtype
-        products = dot(q.to(wide), k.to(wide))
-        if not how.scale_q:
-            return products, products.to(narrow) * self.scale
-        return products, dot((q * self.scale).to(wide), k.to(wide)).to(narrow)
+        if how.scale_q:
+            return dot((q.to(wide) * self.scale), k.to(wide)).to(narrow)
+        return dot(q.to(wide), k.to(wide)).to(narrow).mul_(self.scale)
+
+    def _before(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        wide = self.arithmetic.products or self.dtype
+        return dot(q.to(wide), k.to(wide)).to(self.dtype), self._scaled(q, k).to(self.dtype)
 
     def with_visible(self, visible: Visible) -> Bound:
         """The same call, seen through another set of keys."""

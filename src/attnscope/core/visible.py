@@ -58,6 +58,25 @@ class Visible:
         key = torch.arange(self.tk, device=device)[cols].view(1, 1, 1, -1)
         return _holds(self, where, head, row, key)
 
+    def look(
+        self, rows: slice, cols: slice, *, heads: slice | None = None, batch: slice | None = None
+    ) -> tuple[Bool[Tensor, "bx hx r c"], bool]:
+        """The tile, and whether all of it is visible; such a tile takes no memory."""
+        if not self._sees_all(rows, cols, batch):
+            return self.tile(rows, cols, heads=heads, batch=batch), False
+        size = (len(range(*rows.indices(self.tq))), len(range(*cols.indices(self.tk))))
+        return torch.ones((), dtype=torch.bool, device=self.lo.device).expand(1, 1, *size), True
+
+    def _sees_all(self, rows: slice, cols: slice, batch: slice | None) -> bool:
+        """Whether one span of every row of every head, valid keys throughout, holds these columns."""
+        if self.rule is not None:
+            return False
+        first, last, _ = cols.indices(self.tk)
+        held = (self.lo[:, :, rows] <= first) & (self.hi[:, :, rows] >= last)
+        if not bool(held.any(dim=-1).all()):
+            return False
+        return self.valid is None or bool(self.valid[batch or slice(None), cols].all())
+
     def count(self) -> Int[Tensor, "bx hx tq"]:
         """How many keys each row sees: (b|1, h|1, tq) int64."""
         if self.rule is not None:

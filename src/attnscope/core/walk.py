@@ -15,8 +15,9 @@ from attnscope.core.scoring import Bound, Scoring, as_scoring
 from attnscope.core.tile import Normaliser
 from attnscope.shapes import Key, Query
 
-TILE_CELLS = 2**21  # cells of a tile, all heads and batches together: 8 MB a grid in float32
+TILE_CELLS = 2**20  # cells of a tile, all heads and batches together: 4 MB a grid in float32
 TILE_ROWS = 256
+LEAST_COLUMNS = 64
 SHORT_GAP = 32  # columns: a hole this narrow costs less to compute than another tile
 
 
@@ -55,10 +56,22 @@ def walk_columns(
     tile_cols: int | None = None,
 ) -> Iterator[Tile]:
     """The tiles of one block of rows, columns in order."""
+    for cols in column_blocks(bound, rows, heads=heads, batch=batch, tile_cols=tile_cols):
+        yield bound.tile(rows, cols, heads=heads, batch=batch)
+
+
+def column_blocks(
+    bound: Bound,
+    rows: slice,
+    *,
+    heads: slice | None = None,
+    batch: slice | None = None,
+    tile_cols: int | None = None,
+) -> list[slice]:
+    """The columns of the tiles of one block of rows, in order: none where nothing is visible."""
     step = tile_cols or _columns(bound, rows, heads, batch)
-    for lo, hi in bound.visible.ranges(rows, gap=SHORT_GAP):
-        for j in range(lo, hi, step):
-            yield bound.tile(rows, slice(j, min(j + step, hi)), heads=heads, batch=batch)
+    ranges = bound.visible.ranges(rows, gap=SHORT_GAP)
+    return [slice(j, min(j + step, hi)) for lo, hi in ranges for j in range(lo, hi, step)]
 
 
 def normaliser(
@@ -121,5 +134,5 @@ def _columns(bound: Bound, rows: slice, heads: slice | None, batch: slice | None
     count = len(range(*(heads or slice(None)).indices(bound.shape.h)))
     count *= len(range(*(batch or slice(None)).indices(bound.shape.b)))
     cells = max(1, count * (rows.stop - rows.start))
-    columns: int = max(64, TILE_CELLS // cells // 64 * 64)
+    columns: int = max(LEAST_COLUMNS, TILE_CELLS // cells // LEAST_COLUMNS * LEAST_COLUMNS)
     return columns
