@@ -1,0 +1,48 @@
+"""What every route hands over: one attention call as the kernel got it, or why it cannot be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attnscope.shapes import Key, Out, Query, Value
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One call. q (b h tq d), k (b hk tk d), v (b hk tk dv) and out (b h tq dv) as the kernel got and gave
+    them.
+
+    mask: the tensor that reached the scores, broadcasting from the right; True = may attend, or numbers
+    that are added. added: a second tensor of numbers, added before the mask (T5).   causal: top-left, row i
+    sees keys 0 .. i. softcap, sinks (h): of families that have them.   dropout: probability of a dropped
+    weight in this call. grid: the weights (b h tq tk) that the call itself returned, where it did.
+    autocast: the dtype to which products cast their operands here, None outside autocast.
+    """
+
+    module: nn.Module
+    route: str
+    q: Query
+    k: Key
+    v: Value
+    out: Out
+    scale: float
+    mask: Tensor | None = None
+    added: Tensor | None = None
+    causal: bool = False
+    softcap: float | None = None
+    sinks: Tensor | None = None
+    dropout: float = 0.0
+    grid: Tensor | None = None
+    autocast: torch.dtype | None = None
+
+    @property
+    def eager(self) -> bool:
+        """Whether the model itself went through a grid of weights, step by step."""
+        return self.route.endswith("eager")
+
+
+class CannotShowError(Exception):
+    """Says why a call gives no picture. The reason goes into recording.missing; it is never raised to a user."""

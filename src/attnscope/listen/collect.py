@@ -1,0 +1,203 @@
+"""A call becomes a site: its mask read, its arithmetic matched, its rows normalised, its certificate made,
+its tensors kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from attnscope.core.arithmetic import Arithmetic
+from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
+from attnscope.core.certificate import certify
+from attnscope.core.fold import summarize
+from attnscope.core.scoring import Scoring
+from attnscope.core.walk import normaliser
+from attnscope.listen.arithmetic import Matched, match
+from attnscope.listen.call import Call, CannotShowError
+from attnscope.listen.naming import Label, is_cross, label
+from attnscope.listen.quiet import quiet
+from attnscope.listen.reading import Reader, Reading, everything, of_heads
+from attnscope.recording.shelf import InMemory
+from attnscope.recording.site import Site
+
+if TYPE_CHECKING:
+    from attnscope.listen.session import RunLog
+
+KEEPS: dict[str, tuple[str, ...]] = {
+    "summary": (), "qk": ("q", "k"), "qkv": ("q", "k", "v"), "all": ("q", "k", "v", "out"),
+}  # fmt: skip
+"""What each value of keep= holds on to."""
+
+Heads = Sequence[int] | Mapping[int, Sequence[int]] | None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user asked for. layers: None for all.   heads: None, numbers, or numbers by layer."""
+
+    keep: str = "qkv"
+    layers: frozenset[int] | None = None
+    heads: Heads = None
+
+    def heads_of(self, layer: int, count: int) -> tuple[int, ...] | None:
+        """The heads to keep of a layer: None for all, () for none. Raises CannotShowError for a head that
+        is not there.
+        """
+        if self.layers is not None and layer not in self.layers:
+            return ()
+        if self.heads is None:
+            return None
+        chosen = self.heads.get(layer, ()) if isinstance(self.heads, Mapping) else self.heads
+        heads = tuple(sorted({int(head) for head in chosen}))
+        if any(not 0 <= head < count for head in heads):
+            raise CannotShowError(
+                f"heads {', '.join(map(str, heads))} were asked for, and it has heads 0 to {count - 1}"
+            )
+        return heads
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A call with its mask read. offset: position of row 0 among the keys, None where the two are not one
+    sequence.
+    """
+
+    call: Call
+    readings: tuple[Reading, ...]
+    offset: int | None
+    label: Label
+
+
+def collect(call: Call, *, name: str, order: int, log: RunLog, wanted: Wanted) -> Site | None:
+    """The site of a call; None where it was not asked for. Raises CannotShowError or an AttnscopeError."""
+    with quiet(call.q.device):
+        read = _read(call, name, log.reader)
+        layer = log.layer_of(name, order, read.label)
+        log.heard[name] = layer
+        heads = wanted.heads_of(layer, call.q.shape[1])
+        if heads == ():
+            return None
+        part = _of_heads(call, heads)
+        scoring = _scoring(read, log.reader, heads)
+        matched = match(part, scoring) if call.eager else Matched(_dropped(call), None, None)
+        scoring = replace(scoring, arithmetic=matched.arithmetic)
+        return _site(
+            read,
+            part,
+            scoring,
+            matched,
+            where=(name, order, layer, len(log.run.sites)),
+            kept=heads,
+            keep=wanted.keep,
+        )
+
+
+def _site(
+    read: _Read, part: Call, scoring: Scoring, matched: Matched, *, where: tuple[str, int, int, int],
+    kept: tuple[int, ...] | None, keep: str,
+) -> Site:  # fmt: skip
+    call, (name, order, layer, index) = read.call, where
+    rows = normaliser(part.q, part.k, scoring)
+    certificate = certify(
+        part.q, part.k, part.v, part.out, scoring, rows, route=call.route.rsplit("/", 1)[-1]
+    )
+    summary = None
+    if keep == "summary":
+        summary = summarize(part.q, part.k, scoring, normaliser=rows)
+    tensors = {tensor: _own(getattr(part, tensor)) for tensor in KEEPS[keep]}
+    return Site(
+        index=index, name=name, order=order, layer=layer, kind=read.label.kind, stack=read.label.stack,
+        route=call.route, dtype=part.q.dtype, batch=call.q.shape[0], heads=call.q.shape[1],
+        key_heads=call.k.shape[1], tq=call.q.shape[2], tk=call.k.shape[2], d=call.q.shape[3],
+        dv=call.v.shape[3], offset=read.offset, kept=kept, keep=keep, bit_exact=matched.bit_exact,
+        reach=matched.reach, shelf=InMemory(tensors, scoring, rows, certificate, summary),
+    )  # fmt: skip
+
+
+def _read(call: Call, name: str, reader: Reader) -> _Read:
+    """The masks of a call, and where its rows stand among the keys."""
+    tq, tk = call.q.shape[2], call.k.shape[2]
+    readings = [reader.read(mask, tq, tk) for mask in (call.added, call.mask) if mask is not None]
+    if call.causal or not readings:
+        readings.append(everything(tq, tk, call.q.device, causal=call.causal))
+    kind_is_cross = is_cross(name, call.module)
+    offset = None if kind_is_cross else 0 if call.causal else _offset(readings, tq, tk)
+    looks_back = not kind_is_cross and _looks_back_only(readings, tq, offset or 0)
+    return _Read(call, tuple(readings), offset, label(name, call, looks_back_only=looks_back))
+
+
+def _offset(readings: Sequence[Reading], tq: int, tk: int) -> int:
+    """Where row 0 stands: where the last visible keys of all rows lie on one diagonal, on that; else rows
+    are the last ones.
+    """
+    for reading in readings:
+        last = reading.last_key()
+        places = last - 1 - torch.arange(tq, device=last.device)
+        some = places[last > 0]
+        on_one = some.numel() > 0 and bool((some == some[0]).all())
+        if on_one and int(some[0]) >= 0 and (tq > 1 or int(last.max()) < tk):
+            return int(some[0])
+    return max(tk - tq, 0)
+
+
+def _looks_back_only(readings: Sequence[Reading], tq: int, offset: int) -> bool:
+    """Whether no row sees a key after its own; a single row that stands last says nothing else."""
+    own = torch.arange(tq, device=readings[0].lo.device) + offset + 1
+    return any(bool((reading.last_key() <= own).all()) for reading in readings)
+
+
+def _scoring(read: _Read, reader: Reader, heads: tuple[int, ...] | None) -> Scoring:
+    call, offset = read.call, read.offset or 0
+    mask = read.readings[0].of_heads(heads).mask(offset)
+    for reading in read.readings[1:]:
+        mask = mask & reading.of_heads(heads).mask(offset)
+    biases = [bias for reading in read.readings if (bias := reader.bias(reading, offset)) is not None]
+    return Scoring(
+        mask=mask, scale=call.scale, bias=_one_bias(biases, read, heads), softcap=call.softcap,
+        sinks=None if call.sinks is None else _own(call.sinks if heads is None else call.sinks[list(heads)]),
+        offset=offset,
+    )  # fmt: skip
+
+
+def _one_bias(biases: Sequence[Bias], read: _Read, heads: tuple[int, ...] | None) -> Bias | None:
+    if len(biases) > 1:
+        whole = sum(reading.bias.float() for reading in read.readings if reading.bias is not None)
+        return TensorBias(of_heads(torch.as_tensor(whole), heads))
+    if not biases:
+        return None
+    bias = biases[0]
+    if heads is None:
+        return bias
+    if isinstance(bias, RelativeBias):
+        return RelativeBias(of_heads(bias.table[None], heads)[0], first=bias.first)
+    values = of_heads(bias.values, heads)
+    return KeyBias(values) if isinstance(bias, KeyBias) else TensorBias(values)
+
+
+def _of_heads(call: Call, heads: tuple[int, ...] | None) -> Call:
+    """The call with some heads alone; their key heads are repeated, so that each stands beside its own."""
+    if heads is None:
+        return call
+    group = call.q.shape[1] // call.k.shape[1]
+    key_heads = tuple(head // group for head in heads)
+    k, v = call.k[:, list(key_heads)], call.v[:, list(key_heads)]
+    grid = None if call.grid is None else call.grid[:, list(heads)]
+    sinks = None if call.sinks is None else call.sinks[list(heads)]
+    return replace(
+        call, q=call.q[:, list(heads)], k=k, v=v, out=call.out[:, list(heads)], grid=grid, sinks=sinks
+    )
+
+
+def _dropped(call: Call) -> Arithmetic | None:
+    """The arithmetic of a fused kernel: none of ours to replay, but what it dropped is said."""
+    return Arithmetic(dropout=call.dropout) if call.dropout > 0 else None
+
+
+def _own(tensor: Tensor) -> Tensor:
+    """A copy of our own, in the same memory order, that no later step of the model can change."""
+    return tensor.detach().clone()

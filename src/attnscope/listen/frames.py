@@ -1,0 +1,70 @@
+"""Which module is running in this thread, and for which recording: a stack of frames, one stack a thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torch import nn, overrides
+from torch.overrides import TorchFunctionMode
+
+if TYPE_CHECKING:
+    from attnscope.listen.ears import Heard
+    from attnscope.listen.session import RunLog, Session
+
+
+@dataclass(eq=False)
+class Frame:
+    """A module of a recorded model that is running. put_aside: the mode is off while this module runs."""
+
+    module: nn.Module
+    name: str
+    session: Session
+    log: RunLog
+    put_aside: bool = False
+
+
+@dataclass(eq=False)
+class Thread(threading.local):
+    """frames: outermost first.   inside: where a route puts what it hears within a call it is already
+    listening to.
+    """
+
+    frames: list[Frame] = field(default_factory=list)
+    inside: list[Heard] | None = None
+    mode: TorchFunctionMode | None = None
+
+    @property
+    def top(self) -> Frame | None:
+        """The innermost frame, if any."""
+        return self.frames[-1] if self.frames else None
+
+    def push_mode(self, mode: TorchFunctionMode) -> None:
+        """Starts listening in this thread."""
+        self.mode = mode
+        _push_mode(mode)
+
+    def drop_mode(self) -> None:
+        """Stops listening in this thread; modes that others have pushed meanwhile stay, in their order."""
+        mode, self.mode = self.mode, None
+        if mode is None or mode not in _modes():
+            return
+        others = []
+        while (top := _pop_mode()) is not mode:
+            others.append(top)
+        for other in reversed(others):
+            _push_mode(other)
+
+    def mode_is_on_top(self) -> bool:
+        """Whether ours is the mode that hears first."""
+        return self.mode is not None and _modes()[-1:] == [self.mode]
+
+
+# torch's own names for what `with mode:` does; frames begin and end in two hooks, where no `with` can stand.
+_push_mode: Callable[[TorchFunctionMode], None] = overrides._push_mode
+_pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
+_modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
+
+here = Thread()

@@ -1,0 +1,61 @@
+"""What a call is called: its layer's number, whether it is self or cross attention, and in which stack it
+stands.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from torch import nn
+
+from attnscope.listen.call import Call
+
+CROSS = re.compile(r"encoder_?attn|enc_?dec_?attention|cross_?att", re.IGNORECASE)
+NUMBERS = ("layer_idx", "layer_index", "layer_id", "layer_number")
+
+
+@dataclass(frozen=True)
+class Label:
+    """kind: "self" or "cross".   stack: "decoder" or "encoder".   number: the model's own number of the
+    layer.
+    """
+
+    kind: str
+    stack: str
+    number: int | None
+
+
+def label(name: str, call: Call, *, looks_back_only: bool) -> Label:
+    """The label of a call made by the module `name`; `looks_back_only`: no row sees a key after its own."""
+    kind = "cross" if is_cross(name, call.module) else "self"
+    return Label(kind, _stack(name, kind, call, looks_back_only), own_number(call.module))
+
+
+def own_number(module: nn.Module) -> int | None:
+    """The layer number that a module carries, or None (vision models and Whisper's encoder carry none)."""
+    for name in NUMBERS:
+        number = getattr(module, name, None)
+        if isinstance(number, int) and not isinstance(number, bool):
+            return number
+    return None
+
+
+def is_cross(name: str, module: nn.Module) -> bool:
+    """Whether a module's queries and keys come from different sequences, as its flag or its name says."""
+    flag = getattr(module, "is_cross_attention", None)
+    if isinstance(flag, bool):
+        return flag
+    return bool(CROSS.search(name) or CROSS.search(type(module).__name__))
+
+
+def _stack(name: str, kind: str, call: Call, looks_back_only: bool) -> str:
+    if kind == "cross":
+        return "decoder"
+    parts = name.split(".")
+    for part in reversed(parts):
+        if part in ("decoder", "encoder"):
+            return part
+    # Neither word: a decoder is what does not look ahead.
+    is_causal = getattr(call.module, "is_causal", None) is True
+    return "decoder" if call.causal or is_causal or looks_back_only else "encoder"

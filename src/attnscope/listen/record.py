@@ -1,0 +1,169 @@
+"""record(model): the block in which a model is listened to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnscope.errors import NothingRecorded, RecordingError, ShapeError
+from attnscope.listen import hooks, huggingface, owners
+from attnscope.listen.collect import KEEPS, Wanted
+from attnscope.listen.session import Progress, Session
+from attnscope.listen.silent import silent
+from attnscope.recording import NotShown, Recording
+from attnscope.recording.recording import Tokens
+
+
+@contextmanager
+def record(
+    model: nn.Module,
+    tokens: Tensor | Sequence[str] | Sequence[Sequence[int]] | None = None,
+    path: str | Path | None = None,
+    layers: Iterable[int] | int | None = None,
+    heads: Sequence[int] | Mapping[int, Sequence[int]] | None = None,
+    keep: str = "qkv",
+    *,
+    progress: Progress | None = None,
+) -> Iterator[Recording]:
+    """Listens to every attention call of `model` inside the block; what the model computes stays the same,
+    bit for bit.
+
+    tokens: ids (b, t) or a list of strings, kept with the recording.   path: where to save it at the end of
+    the block. layers: the layers to keep, None for all.   heads: the heads to keep, or {layer: heads}.
+    keep: "summary" (statistics alone), "qk", "qkv", or "all" (adds out).   progress(done, name) is called
+    after each recorded call; what it raises ends the forward.
+
+    Gives the Recording, which fills while the model runs. Each forward is a run; so is each step of
+    generate(). Raises NothingRecorded at the end of the block where the model ran and nothing was heard, or
+    at its start where the model is compiled; RecordingError for options that mean nothing.
+    """
+    _check(model, keep)
+    _refuse_compiled(model)
+    wanted = Wanted(keep, _numbers(layers), heads)
+    recording = Recording(tokens=_tokens(tokens), model=_described(model), keep=keep)
+    session = Session(model, recording, wanted, progress)
+    with _listening(session):
+        yield recording
+    recording.missing.extend(_missing(session))
+    if session.logs and not recording.sites:
+        raise _nothing(session, recording.missing)
+    if path is not None:
+        recording.save(path)
+
+
+@contextmanager
+def _listening(session: Session) -> Iterator[None]:
+    undo: list[Callable[[], None]] = []
+    try:
+        hooks.acquire()
+        undo.append(hooks.release)
+        huggingface.acquire(session.model)
+        undo.append(huggingface.release)
+        owners.enter(session)
+        undo.append(lambda: owners.leave(session))
+        yield
+    finally:
+        hooks.clear(session)
+        for step in reversed(undo):
+            step()
+
+
+def _missing(session: Session) -> list[NotShown]:
+    """The calls that were refused, then the modules that were silent; each module once."""
+    found = dict(session.refused)
+    for log in session.logs:
+        for one in silent(log.entered, [*log.heard, *found]):
+            found.setdefault(one.name, one)
+    return sorted(found.values(), key=lambda one: (one.layer is None, one.layer or 0))
+
+
+def _nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
+    kind = type(session.model).__name__
+    if session.left_out:
+        return NothingRecorded(
+            f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
+            wanted="Layers and heads that the model has",
+        )
+    reasons = "; ".join(f"{one.name or kind}: {one.reason}" for one in missing[:3])
+    return NothingRecorded(
+        f"The {kind} ran, and no attention call was heard" + (f" ({reasons})" if reasons else ""),
+        wanted="A call through transformers' attention registry or torch's F.scaled_dot_product_attention",
+        hint='For a Hugging Face model try attn_implementation="sdpa" or "eager" when loading it; some '
+        "families compute attention in their own code, and those are not heard yet",
+    )
+
+
+def _check(model: nn.Module, keep: str) -> None:
+    if not isinstance(model, nn.Module):
+        raise RecordingError(
+            f"record() got a {type(model).__name__}",
+            wanted="A torch.nn.Module",
+            hint="For a pipeline, pass pipeline.model",
+        )
+    if keep not in KEEPS:
+        raise RecordingError(f"keep={keep!r}", wanted=f"One of {', '.join(map(repr, KEEPS))}")
+
+
+def _refuse_compiled(model: nn.Module) -> None:
+    """A model compiled beforehand makes its calls out of hearing, silently."""
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    if dynamo is None or dynamo._stance.stance == "force_eager":
+        return
+    compiled = isinstance(model, dynamo.OptimizedModule)
+    model = getattr(model, "_orig_mod", model)
+    if compiled or any(part._compiled_call_impl is not None for part in model.modules()):
+        raise NothingRecorded(
+            f"The {type(model).__name__} is compiled, and compiled code cannot be listened to",
+            wanted="A model that runs step by step",
+            hint='Open the block inside torch.compiler.set_stance("force_eager"), or record it before compiling; '
+            "its outputs may differ from the compiled ones in the last digits",
+        )
+
+
+def _numbers(layers: Iterable[int] | int | None) -> frozenset[int] | None:
+    if layers is None:
+        return None
+    return frozenset({layers} if isinstance(layers, int) else map(int, layers))
+
+
+def _tokens(tokens: Any) -> Tokens | None:
+    if tokens is None:
+        return None
+    if isinstance(tokens, Tensor):
+        if tokens.dim() not in (1, 2) or tokens.is_floating_point():
+            raise ShapeError(
+                f"tokens is {tuple(tokens.shape)} of {tokens.dtype}", wanted="Whole numbers, (b, t) or (t,)"
+            )
+        ids: list[list[int]] = (tokens if tokens.dim() == 2 else tokens[None]).tolist()
+        return ids
+    listed = list(tokens)
+    if all(isinstance(one, str) for one in listed):
+        return listed
+    return [
+        [int(i) for i in row] for row in (listed if listed and not isinstance(listed[0], int) else [listed])
+    ]
+
+
+def _described(model: nn.Module) -> dict[str, Any]:
+    """What the model says of itself, as plain data."""
+    config = getattr(model, "config", None)
+    weight = next(iter(model.parameters()), torch.empty(0))
+    described = {
+        "class": type(model).__name__,
+        "name": getattr(config, "name_or_path", None) or None,
+        "type": getattr(config, "model_type", None),
+        "attention": getattr(config, "_attn_implementation", None),
+        "dtype": str(weight.dtype).removeprefix("torch."),
+        "device": weight.device.type,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+    }
+    return {
+        name: value if isinstance(value, str | int | None) else str(value)
+        for name, value in described.items()
+    }

@@ -1,0 +1,124 @@
+"""One open recording: which modules are its own, what is kept, and the sites that its calls become."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import nn
+
+from attnscope.errors import AttnscopeError
+from attnscope.listen.call import Call, CannotShowError
+from attnscope.listen.collect import Wanted, collect
+from attnscope.listen.frames import Frame
+from attnscope.listen.naming import Label, own_number
+from attnscope.listen.quiet import quiet
+from attnscope.listen.reading import Reader
+from attnscope.recording import NotShown, Recording, Run
+
+Progress = Callable[[int, str], None]
+
+
+@dataclass(eq=False)
+class RunLog:
+    """What happened in one run: its sites, and beside them what was entered and heard."""
+
+    run: Run
+    reader: Reader = field(default_factory=Reader)
+    entered: dict[str, nn.Module] = field(default_factory=dict)
+    heard: dict[str, int | None] = field(default_factory=dict)
+    calls: Counter[str] = field(default_factory=Counter)
+    layers: dict[tuple[str, str], dict[tuple[str, int], int]] = field(default_factory=dict)
+
+    def layer_of(self, name: str, order: int, label: Label) -> int:
+        """The model's own number, else the order of first call within its kind and stack."""
+        if label.number is not None:
+            return label.number
+        taken = self.layers.setdefault((label.kind, label.stack), {})
+        return taken.setdefault((name, order), len(taken))
+
+
+class Session:
+    """Gathers what the routes hear of one model into one Recording. Calls may come from several threads at
+    once.
+    """
+
+    def __init__(
+        self, model: nn.Module, recording: Recording, wanted: Wanted, progress: Progress | None = None
+    ) -> None:
+        self.model = model
+        self.recording = recording
+        self.wanted = wanted
+        self.logs: list[RunLog] = []
+        self.refused: dict[str, NotShown] = {}
+        self.taken = 0
+        self.left_out = 0
+        self._progress = progress
+        self._lock = threading.RLock()
+        self._modules: dict[str, nn.Module] = dict(
+            model.named_modules()
+        )  # held, so that no id is given away meanwhile
+        self._names: dict[int, str] = {id(module): name for name, module in self._modules.items()}
+
+    def knows(self, module: nn.Module) -> bool:
+        """Whether a module is part of this model."""
+        return id(module) in self._names
+
+    def name_of(self, module: nn.Module, otherwise: str = "") -> str:
+        """The dotted name of a module within the model."""
+        return self._names.get(id(module), otherwise)
+
+    def begin(self, name: str) -> RunLog:
+        """A run starts: the model, or a part of it, is called from outside."""
+        with self._lock:
+            run = Run(len(self.recording.runs), name)
+            self.recording.runs.append(run)
+            log = RunLog(run)
+            self.logs.append(log)
+            return log
+
+    def end(self, log: RunLog) -> None:
+        """A run is over: what was read of its masks is let go; a run in which nothing was heard is none."""
+        log.reader = Reader()
+        with self._lock:
+            if not log.run.sites and log.run in self.recording.runs:
+                self.recording.runs.remove(log.run)
+                for index, run in enumerate(self.recording.runs):
+                    run.index = index
+
+    def take(self, frame: Frame, make: Callable[[], Call]) -> None:
+        """A route heard a call: it becomes a site, or a reason why it is not shown."""
+        try:
+            self._collect(frame, make)
+        except CannotShowError as reason:
+            self.not_shown(frame, str(reason))
+
+    def not_shown(self, frame: Frame, reason: str) -> None:
+        """A call, or a module, of which no picture can be given."""
+        with self._lock:
+            frame.log.heard.setdefault(frame.name, None)
+            self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, reason))
+
+    def _collect(self, frame: Frame, make: Callable[[], Call]) -> None:
+        with quiet():
+            call = make()
+        log = frame.log
+        name = self.name_of(call.module, frame.name)
+        order = log.calls[name]
+        log.calls[name] += 1
+        try:
+            site = collect(call, name=name, order=order, log=log, wanted=self.wanted)
+        except AttnscopeError as error:
+            raise CannotShowError(f"its numbers could not be read: {error}") from error
+        if site is None:
+            with self._lock:
+                self.left_out += 1
+            return
+        with self._lock:
+            log.run.sites.append(site)
+            self.taken += 1
+            done = self.taken
+        if self._progress is not None:
+            self._progress(done, name)

@@ -1,0 +1,10 @@
+"""What was recorded: runs, sites, any block of their weights, any cell's arithmetic, and files on disk."""
+
+from __future__ import annotations
+
+from attnscope.recording.cell import Cell
+from attnscope.recording.reading import load
+from attnscope.recording.recording import NotShown, Recording, Run
+from attnscope.recording.site import Site
+
+__all__ = ["Cell", "NotShown", "Recording", "Run", "Site", "load"]

@@ -1,0 +1,53 @@
+"""Where the tensors of a site lie: in memory, or in a file that is opened when something is first asked of
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from torch import Tensor
+
+from attnscope.core.certificate import Certificate
+from attnscope.core.fold import Summary
+from attnscope.core.scoring import Scoring
+from attnscope.core.tile import Normaliser
+
+
+class Shelf(Protocol):
+    """What a site asks of its store; None is "not kept"."""
+
+    def tensor(self, name: str) -> Tensor | None:
+        """q, k, v or out, as the model handed it over."""
+
+    @property
+    def scoring(self) -> Scoring:
+        """What happens between q.k and softmax."""
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """(peak, logsum) of every row."""
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The verdict on every head, where out was at hand."""
+
+    @property
+    def summary(self) -> Summary | None:
+        """The summary made at the call, where one was kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """The shelf of a live recording."""
+
+    tensors: dict[str, Tensor] = field(repr=False)
+    scoring: Scoring
+    normaliser: Normaliser = field(repr=False)
+    certificate: Certificate | None = field(default=None, repr=False)
+    summary: Summary | None = field(default=None, repr=False)
+
+    def tensor(self, name: str) -> Tensor | None:
+        """q, k, v or out, or None."""
+        return self.tensors.get(name)

@@ -1,0 +1,264 @@
+"""A site: one attention call of a run, and every number that can be asked of it.
+
+Nothing T x T is kept: q, k and the normaliser are enough to recompute any block of weights, exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from dataclasses import fields as fields_of
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attnscope.core.certificate import Certificate, certify
+from attnscope.core.fold import Summary, summarize
+from attnscope.core.scoring import Bound, Scoring
+from attnscope.core.tile import Normaliser
+from attnscope.errors import NotKept, ShapeError, TooLarge, Uncertified
+from attnscope.recording.blocks import weights_block
+from attnscope.recording.cell import Cell, cell_of
+from attnscope.recording.replay import Reach, replay_head
+from attnscope.recording.shelf import Shelf
+
+LARGEST_BLOCK = 2**24
+"""Cells: the most that one call of weights() hands out (64 MB in float32)."""
+
+Where = int | slice | None
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One call of one attention module.
+
+    index: place in the run.   name: the module's dotted name.   order: how many calls of that module came
+    before. layer: the model's own number where it has one, else the order of first call.   kind: "self" or
+    "cross". stack: "decoder" or "encoder".   route: how the call was seen, "huggingface/sdpa",
+    "huggingface/eager", "sdpa". batch, heads, key_heads, tq, tk, d, dv: sizes.   offset: position of row 0
+    among the keys, where there is one. kept: the model's numbers of the heads that were kept, None for all;
+    tensors hold these alone, in this order. bit_exact: whether the replay equals the grid the model itself
+    returned, bit for bit; None where it returned none. reach: what the replay computes together, None where
+    weights come from the normaliser.
+    """
+
+    index: int
+    name: str
+    order: int
+    layer: int
+    kind: str
+    stack: str
+    route: str
+    dtype: torch.dtype
+    batch: int
+    heads: int
+    key_heads: int
+    tq: int
+    tk: int
+    d: int
+    dv: int
+    offset: int | None
+    kept: tuple[int, ...] | None
+    keep: str
+    bit_exact: bool | None
+    reach: Reach | None
+    shelf: Shelf = field(repr=False)
+    _memory: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
+
+    @property
+    def q(self) -> Float[Tensor, "b h tq d"]:
+        """The queries as the kernel got them. Raises NotKept."""
+        return self._need("q")
+
+    @property
+    def k(self) -> Float[Tensor, "b hk tk d"]:
+        """The keys as the kernel got them, not repeated for grouped heads. Raises NotKept."""
+        return self._need("k")
+
+    @property
+    def v(self) -> Float[Tensor, "b hk tk dv"]:
+        """The values as the kernel got them. Raises NotKept."""
+        return self._need("v")
+
+    @property
+    def out(self) -> Float[Tensor, "b h tq dv"] | None:
+        """What the model's own kernel returned, before the output projection; kept with keep="all"."""
+        return self.shelf.tensor("out")
+
+    @property
+    def scoring(self) -> Scoring:
+        """What happened between q.k and softmax."""
+        return self.shelf.scoring
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """(peak, logsum) of every row, float32 (b h tq) each."""
+        return self.shelf.normaliser
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The verdict on every kept head, made at the call."""
+        return self.shelf.certificate
+
+    @property
+    def bound(self) -> Bound:
+        """The scoring with its q and k. Raises NotKept."""
+        if "bound" not in self._memory:
+            self._memory["bound"] = self.scoring.bind(self.q, self.k)
+        bound: Bound = self._memory["bound"]
+        return bound
+
+    def weights(
+        self,
+        head: int,
+        rows: Where = None,
+        cols: Where = None,
+        *,
+        batch: int = 0,
+        allow_uncertified: bool = False,
+    ) -> Float[Tensor, "r c"]:
+        """The weights of a block, (r c) float32: 0 where not visible. rows and cols: a slice, an index, or
+        None for all.
+
+        Raises TooLarge past 2**24 cells, NotKept, Uncertified for a head whose certificate was refused,
+        ShapeError.
+        """
+        head_at, batch, row_cut, col_cut = self._place(head, batch, rows, cols)
+        cells = (row_cut.stop - row_cut.start) * (col_cut.stop - col_cut.start)
+        if cells > LARGEST_BLOCK:
+            raise TooLarge(
+                f"{row_cut.stop - row_cut.start:,} x {col_cut.stop - col_cut.start:,} weights were asked for",
+                wanted=f"At most {LARGEST_BLOCK:,} cells at once",
+                hint="Ask for fewer rows or columns, or use summary() for sums over a whole head",
+            )
+        if not allow_uncertified:
+            self._refuse_uncertified(head, head_at, batch)
+        if self.reach is not None:
+            grid = replay_head(self.bound, row_cut, head_at, batch=batch, reach=self.reach)
+            return grid[:, col_cut].to(torch.float32)
+        block = weights_block(self.bound, self.normaliser, row_cut, col_cut, head=head_at, batch=batch)
+        return block.to(torch.float32)
+
+    def visible(
+        self, head: int, rows: Where = None, cols: Where = None, *, batch: int = 0
+    ) -> Bool[Tensor, "r c"]:
+        """Which cells of a block may be seen, (r c) bool. Raises NotKept, ShapeError."""
+        head_at, batch, row_cut, col_cut = self._place(head, batch, rows, cols)
+        heads, batches = slice(head_at, head_at + 1), slice(batch, batch + 1)
+        seen = self.bound.visible.tile(row_cut, col_cut, heads=heads, batch=batches)[0, 0]
+        return seen.expand(row_cut.stop - row_cut.start, col_cut.stop - col_cut.start)
+
+    def cell(self, head: int, i: int, j: int, *, batch: int = 0, allow_uncertified: bool = False) -> Cell:
+        """The arithmetic of one cell: every term in float64 beside the weight that weights() shows.
+
+        Raises NotKept where q and k were not kept, Uncertified, ShapeError.
+        """
+        head_at, batch, rows, cols = self._place(head, batch, i, j)
+        shown = self.weights(head, rows, cols, batch=batch, allow_uncertified=allow_uncertified)
+        v = self.shelf.tensor("v")
+        plain = cell_of(self.bound, v, head_at, rows.start, cols.start, batch=batch, shown=float(shown[0, 0]))
+        return replace(plain, layer=self.layer, head=self._number(head))
+
+    def summary(self, batch: int = 0) -> Summary:
+        """Entropy, received weight, largest keys and more of every head of one batch entry, (1 h tq); cached.
+
+        Heads are in the order of `kept`. Raises NotKept, ShapeError.
+        """
+        batch = _index(batch, self.batch, "batch")
+        if "summary" not in self._memory:
+            kept = self.shelf.summary
+            self._memory["summary"] = (
+                summarize(self.q, self.k, self.scoring, normaliser=self.normaliser)
+                if (kept is None)
+                else kept
+            )
+        return _of_batch(self._memory["summary"], batch, self.batch)
+
+    def certify_again(self, *, seed: int = 1) -> Certificate:
+        """The certificate once more, with other random signs. Raises NotKept unless v and out were kept."""
+        out = self._need("out")
+        return certify(
+            self.q,
+            self.k,
+            self.v,
+            out,
+            self.scoring,
+            self.normaliser,
+            seed=seed,
+            route=self.route.split("/")[-1],
+        )
+
+    def head_at(self, head: int) -> int:
+        """Where the model's head number stands among the kept heads. Raises NotKept, ShapeError."""
+        number = self._number(head)
+        if self.kept is None:
+            return number
+        if number not in self.kept:
+            raise NotKept(
+                f"Head {number} of {self.name} was not kept",
+                wanted=f"One of the heads {', '.join(map(str, self.kept))}",
+                hint="record(..., heads=None) keeps all",
+            )
+        return self.kept.index(number)
+
+    def _number(self, head: int) -> int:
+        return _index(head, self.heads, "head")
+
+    def _place(self, head: int, batch: int, rows: Where, cols: Where) -> tuple[int, int, slice, slice]:
+        return (
+            self.head_at(head),
+            _index(batch, self.batch, "batch"),
+            _cut(rows, self.tq, "row"),
+            _cut(cols, self.tk, "column"),
+        )
+
+    def _need(self, name: str) -> Tensor:
+        tensor = self.shelf.tensor(name)
+        if tensor is None:
+            raise NotKept(
+                f"{name} of {self.name} was not kept: the recording was made with keep={self.keep!r}",
+                wanted={"q": 'keep="qk" or more', "k": 'keep="qk" or more', "v": 'keep="qkv" or "all"'}.get(
+                    name, 'keep="all"'
+                ),
+            )
+        return tensor
+
+    def _refuse_uncertified(self, head: int, head_at: int, batch: int) -> None:
+        if self.certificate is None or self.certificate.verdict[batch][head_at] != "refused":
+            return
+        raise Uncertified(
+            f"Head {head} of {self.name} failed its certificate: what we compute from q and k does not give "
+            "what the model's own kernel returned",
+            wanted="A head whose certificate passed",
+            hint="allow_uncertified=True hands the numbers out all the same; they are not the model's",
+        )
+
+
+def _of_batch(summary: Summary, batch: int, size: int) -> Summary:
+    """The summary of one batch entry, every axis kept."""
+    cut: dict[str, Tensor] = {}
+    for one in fields_of(summary):
+        value = getattr(summary, one.name)
+        if isinstance(value, Tensor) and value.dim() and value.shape[0] == size:
+            cut[one.name] = value[batch : batch + 1]
+    return replace(summary, **cut)  # type: ignore[arg-type]
+
+
+def _index(given: int, size: int, what: str) -> int:
+    at = given + size if given < 0 else given
+    if not 0 <= at < size:
+        raise ShapeError(f"There is no {what} {given}", wanted=f"0 to {size - 1}")
+    return at
+
+
+def _cut(given: Where, size: int, what: str) -> slice:
+    if given is None:
+        return slice(0, size)
+    if isinstance(given, slice):
+        start, stop, step = given.indices(size)
+        if step != 1:
+            raise ShapeError(f"A slice of {what}s with step {step}", wanted="Step 1")
+        return slice(start, max(start, stop))
+    at = _index(int(given), size, what)
+    return slice(at, at + 1)

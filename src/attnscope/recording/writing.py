@@ -1,0 +1,138 @@
+"""A recording written to disk: one safetensors file a site, the manifest last, the folder whole or not at
+all.
+
+The folder is built as `.NAME.new-…` beside its place. An older recording is moved aside to `.NAME.old-…`,
+the new one moved in, the old one removed; `load` understands every state in between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save as to_bytes
+from torch import Tensor
+
+from attnscope.errors import RecordingError
+from attnscope.recording.manifest import FORMAT, NAME, VERSION, describe, libraries, seal
+from attnscope.recording.packing import Tensors, pack_record, pack_scoring
+from attnscope.recording.recording import Recording
+from attnscope.recording.site import Site
+
+
+def write(recording: Recording, path: Path) -> Path:
+    """The recording as a folder at `path`. Raises RecordingError where something else is in its place."""
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a link and replace what it points at
+    _refuse_foreign(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mark = uuid.uuid4().hex[:12]
+    fresh, old = path.parent / f".{path.name}.new-{mark}", path.parent / f".{path.name}.old-{mark}"
+    fresh.mkdir()
+    try:
+        _fill(recording, fresh)
+        if path.exists():
+            path.rename(old)
+        fresh.rename(path)
+    except BaseException:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    _sync(path.parent)
+    for left in path.parent.glob(f".{_literal(path.name)}.old-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    return path
+
+
+def _fill(recording: Recording, folder: Path) -> None:
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "libraries": libraries(),
+        **describe(recording),
+    }
+    for run, described in zip(recording.runs, manifest["runs"], strict=True):
+        for site, entry in zip(run.sites, described["sites"], strict=True):
+            tensors, entry["stored"] = _pack(site)
+            orders = {name: _order(tensor) for name, tensor in tensors.items()}
+            data = to_bytes(
+                {name: x.detach().permute(orders[name]).contiguous().cpu() for name, x in tensors.items()}
+            )
+            entry["orders"] = {name: order for name, order in orders.items() if order != sorted(order)}
+            entry["file"] = f"run{run.index:04d}-site{site.index:04d}.safetensors"
+            entry["bytes"], entry["sha256"] = len(data), hashlib.sha256(data).hexdigest()
+            _write_bytes(folder / entry["file"], data)
+    try:
+        text = json.dumps(manifest | {"checksum": seal(manifest)}, indent=1, ensure_ascii=False)
+    except TypeError as error:
+        raise RecordingError(f"The recording's tokens or model cannot be written as JSON: {error}") from error
+    _write_bytes(folder / NAME, text.encode())
+    _sync(folder)
+
+
+def _pack(site: Site) -> tuple[Tensors, dict[str, Any]]:
+    """Everything a site holds, as tensors and plain data."""
+    kept = site.heads if site.kept is None else len(site.kept)
+    tensors = {name: x for name in ("q", "k", "v", "out") if (x := site.shelf.tensor(name)) is not None}
+    tensors["peak"], tensors["logsum"] = site.normaliser.peak, site.normaliser.logsum
+    sizes = (site.batch, kept, site.tq, site.tk)
+    scored, scoring = pack_scoring(site.scoring, sizes, site.normaliser.peak.device)
+    stored: dict[str, Any] = {"scoring": scoring}
+    for name, record in (("certificate", site.certificate), ("summary", site.shelf.summary)):
+        if record is not None:
+            more, stored[name] = pack_record(record, name)
+            tensors.update(more)
+    return tensors | scored, stored
+
+
+def _order(tensor: Tensor) -> list[int]:
+    """The order of axes in which the tensor lies in memory: a replay needs it to get the same bits."""
+    strides = tensor.stride()
+    if any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, strides, strict=True)):
+        return list(range(tensor.dim()))
+    return sorted(range(tensor.dim()), key=lambda axis: -strides[axis])
+
+
+def _refuse_foreign(path: Path) -> None:
+    if not path.exists() and not path.is_symlink():
+        return
+    ours = path.is_dir() and (not any(path.iterdir()) or _is_ours(path / NAME))
+    if not ours:
+        raise RecordingError(
+            f"{path} exists and is not a recording", wanted="A free name, or a recording to replace",
+            hint="Nothing was written; choose another path",
+        )  # fmt: skip
+
+
+def _is_ours(manifest: Path) -> bool:
+    try:
+        return FORMAT in manifest.read_bytes()[:4096].decode("utf-8", "replace")
+    except OSError:
+        return False
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Makes the names in a folder lasting, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
