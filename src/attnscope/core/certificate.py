@@ -3,13 +3,16 @@
 A row is held against the model's own out on random signs (`probe`), in units of what rounding explains:
 
     N_i^2 = largest w * (up^2 * sum w u^2 + es^2 * sum w (u - out.r)^2) + up^2 * |out_i|^2
+          + em^2 * (out_i.r)^2 + floor^2
     z_i   = (out_i.r - sum w u) / N_i
 
-up is the rounding of the model's dtype; es, that of a score as we compute it, is our rounding times (scale *
-|q_i| * longest key + 8). An error of the scale moves all rows together: eps is the least-squares fit of the
-residuals on g_i = sum w (s - mean s) u, the change of a row for a relative change of the scale, each in units
-of N_i, and t = eps * sqrt(sum g^2 / N^2) is its distance from 0. docs/certificate.md says it in words, with
-what the certificate cannot see.
+up is the rounding of the model's dtype, floor that of numbers too small for it. es, the error of a
+score as we compute it, is our rounding times (scale * |q_i| * longest key + 8); em, that of a sum over
+n keys, which all weights of a row share, is our rounding times (4 + sqrt(n) / 4). An error of the scale
+moves all rows together: eps is the least-squares fit of the residuals on g_i = sum w (s - mean s) u,
+the change of a row for a relative change of the scale, each in units of N_i, and t = eps * sqrt(sum g^2
+/ N^2) is its distance from 0. docs/certificate.md says it in words, with what the certificate cannot
+see.
 """
 
 from __future__ import annotations
@@ -107,14 +110,17 @@ def conclude(
 ) -> Certificate:
     """The certificate from finished sums of the rows from `start` on; chosen: (b|1, tq) rows that count."""
     block = slice(start, start + sums.mass.shape[-1])
-    counted = (bound.visible.count()[..., block] > 0).expand_as(sums.mass)
+    keys = bound.visible.count()[..., block].expand_as(sums.mass)
+    counted = keys > 0
     if chosen is not None:
         counted = counted & chosen[:, None, block]
     on_signs, length = looking.on_signs[..., block].double(), looking.length[..., block].double()
     scatter = (sums.second - 2 * on_signs * sums.first + on_signs.square() * sums.mass).clamp(min=0)
     of_scores = looking.ours * (_reach(bound)[..., block].double() + 8)
     explained = looking.rounding**2 * (sums.largest * sums.second + length.square())
-    explained = (explained + of_scores.square() * sums.largest * scatter).sqrt()
+    of_sums = looking.ours * (4 + keys.sqrt() / 4)
+    explained = explained + of_scores.square() * sums.largest * scatter + (of_sums * on_signs).square()
+    explained = (explained + looking.floor**2).sqrt()
     residual = on_signs - sums.first
     z = (residual / explained).where(residual != 0, 0.0)
     tilt = (sums.tilted - sums.tilt * sums.first) / explained

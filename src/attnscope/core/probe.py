@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -68,6 +69,7 @@ class Probe:
     """values: 1, u and u^2 of every key, (b hk tk 3).   on_signs: out.r, (b h tq).
 
     length: |out|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
+    floor: what rounding does to out.r at least, since small numbers are rounded to steps.
     plain: scores are scale * q.k, nothing else.
     """
 
@@ -76,6 +78,7 @@ class Probe:
     length: Rows
     dtype: torch.dtype
     computed_in: torch.dtype
+    floor: float
     plain: bool
 
     @property
@@ -118,5 +121,9 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
         length=wide.norm(dim=-1),
         dtype=max(dtypes, key=ROUNDING.__getitem__),
         computed_in=bound.dtype,
+        floor=math.sqrt(v.shape[-1])
+        * torch.finfo(out.dtype).smallest_normal
+        * torch.finfo(out.dtype).eps
+        / 2,
         plain=bound.scoring.bias is None and bound.scoring.softcap is None,
     )
