@@ -1,0 +1,77 @@
+// The only place that talks to the server. Addresses are relative to the page, so a base path needs no setting.
+
+import { block, sides } from './pure/decode.js'
+
+/** @typedef {import("./types.js").Problem} Problem @typedef {import("./types.js").Offer} Offer @typedef {import("./types.js").Span} Span */
+
+/** What the server refused, in its own words. */
+export class ApiError extends Error {
+  /** @param {Problem} problem @param {number} status 0 where no answer came */
+  constructor(problem, status) {
+    super(problem.message)
+    this.title = problem.title
+    this.hint = problem.hint ?? ''
+    this.offer = problem.offer ?? null
+    this.status = status
+  }
+}
+
+/** @returns {Promise<{models: import("./types.js").Model[], default: import("./types.js").Sample}>} */
+export const models = async () => (await ask('models')).json()
+
+/** @param {string} model @param {string} text @returns {Promise<{id: string}>} */
+export const start = async (model, text) =>
+  (await ask('runs', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ model, text }) })).json()
+
+/** @param {string} run @returns {Promise<import("./types.js").Progress>} */
+export const progress = async (run) => (await ask(`runs/${run}`)).json()
+
+/** @param {string} run */
+export const cancel = (run) => ask(`runs/${run}`, { method: 'DELETE' })
+
+/** Every head in order of sites, (heads, n, n). @param {string} run */
+export const thumbnails = (run) => blockOf(`runs/${run}/thumbnails`)
+
+/** Weights of a block of cells, −1 where not visible. @param {string} run @param {number} site @param {number} head @param {Span} rows @param {Span} columns */
+export const grid = (run, site, head, rows, columns) =>
+  blockOf(`runs/${run}/sites/${site}/heads/${head}/grid?rows=${slice(rows)}&cols=${slice(columns)}`)
+
+/** @param {string} run @param {number} site @param {number} head @param {number} i */
+export const row = (run, site, head, i) => blockOf(`runs/${run}/sites/${site}/heads/${head}/row?i=${i}`)
+
+/** @param {string} run @param {number} site @param {number} head @param {number} j */
+export const column = (run, site, head, j) => blockOf(`runs/${run}/sites/${site}/heads/${head}/column?j=${j}`)
+
+/** What stands along the sides: entropy per query, received per key … by name. @param {string} run @param {number} site @param {number} head */
+export async function sidesOf(run, site, head) {
+  const answer = await ask(`runs/${run}/sites/${site}/heads/${head}/sides`)
+  return sides(await answer.arrayBuffer(), answer.headers.get('X-Layout'))
+}
+
+/** @param {string} run @param {number} site @param {number} head @param {number} i @param {number} j @returns {Promise<import("./types.js").Cell>} */
+export const cell = async (run, site, head, i, j) => (await ask(`runs/${run}/sites/${site}/heads/${head}/cell?i=${i}&j=${j}`)).json()
+
+/** @param {string} run @param {number} i @param {number} top @returns {Promise<import("./types.js").Prediction>} */
+export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&top=${top}`)).json()
+
+/** @param {string} path */
+async function blockOf(path) {
+  const answer = await ask(path)
+  return block(await answer.arrayBuffer(), answer.headers.get('X-Shape'))
+}
+
+/** @param {Span} span */
+const slice = ({ start: first, size }) => `${first}:${first + size}`
+
+/** @param {string} path @param {RequestInit} [options] @returns {Promise<Response>} */
+async function ask(path, options) {
+  let answer
+  try {
+    answer = await fetch(new URL(`api/${path}`, document.baseURI), options)
+  } catch {
+    throw new ApiError({ title: 'The server does not answer', message: 'attnscope runs on this machine; it may have been stopped.', hint: 'Start it again with: attnscope app' }, 0)
+  }
+  if (answer.ok) return answer
+  const problem = await answer.json().then((body) => body.error, () => null)
+  throw new ApiError(problem ?? { title: 'The server could not answer', message: `It said ${answer.status} to ${path}.` }, answer.status)
+}

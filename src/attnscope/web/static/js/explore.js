@@ -1,0 +1,273 @@
+// The page Explore: one state, kept in the address, drawn by the views; every choice makes a new state.
+
+import * as api from './api.js'
+import { attr, put, say } from './dom.js'
+import { createHistory } from './history.js'
+import { look, onSystemTheme } from './look.js'
+import { numbersOf } from './numbers.js'
+import { headSentence, tokenSentence } from './pure/announce.js'
+import { shortcut } from './pure/keyboard.js'
+import { spoken } from './pure/marks.js'
+import { largest } from './pure/scale.js'
+import { chooseToken, resolve, turn } from './pure/selection.js'
+import { address, isSite, longName } from './pure/sites.js'
+import { asProblem, createSession } from './session.js'
+import { createStore } from './store.js'
+import { mount as mountBadge } from './views/badge.js'
+import * as dialogs from './views/dialogs.js'
+import { mount as mountHeads } from './views/heads.js'
+import { mount as mountNext } from './views/next.js'
+import { createPicture } from './views/picture.js'
+import { mount as mountReceipt } from './views/receipt.js'
+import { mount as mountText } from './views/textbox.js'
+import { mount as mountTokens } from './views/tokens.js'
+
+/** @typedef {import("./types.js").State} State @typedef {import("./types.js").Site} Site @typedef {import("./pure/sites.js").Row} Row */
+/** @typedef {import("./types.js").Way} Way @typedef {import("./types.js").ScaleName} ScaleName @typedef {import("./pure/selection.js").Selection} Selection */
+
+/** @param {string} id */
+const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
+
+class Explore {
+  /** @type {import("./types.js").Model[]} */ models = []
+  /** @type {import("./types.js").Sample|null} */ sample = null
+  /** @type {"token"|"head"|"cell"|null} what is to be announced once its numbers are here */ unsaid = null
+  drawing = 0
+
+  constructor() {
+    const draw = () => this.draw()
+    this.history = createHistory((state) => this.went(state))
+    this.state = this.history.read()
+    this.look = look(this.state.theme)
+    this.store = createStore(draw)
+    const { session, start, cancel } = createSession(draw)
+    this.session = session
+    this.start = start
+    this.cancel = cancel
+    this.text = mountText(part('panel-text'), { run: (model, text) => this.run(model, text), cancel })
+    this.tokens = mountTokens(part('panel-tokens'), {
+      choose: (token, how) => this.chooseToken(token, how),
+      turn: (way) => this.turn(way),
+      table: () => this.table(),
+    })
+    this.next = mountNext(part('panel-next'))
+    this.heads = mountHeads(part('panel-heads'), { choose: (row, head) => this.chooseHead(row, head), open: () => this.picture.focus(), resize: draw })
+    this.picture = createPicture(part('panel-map'), {
+      chooseCell: (i, j, how) => this.chooseCell(i, j, how),
+      leave: () => this.heads.focus(),
+      scale: (scale) => this.change({ scale }, 'scale'),
+      hide: (hide) => this.change({ hide }, 'hide'),
+      chooseHead: (site, head) => this.change({ ...address(site, this.result()), head }, 'head'),
+      offer: (text) => this.run(this.state.model ?? '', text),
+      cancel,
+      draw,
+    })
+    this.receipt = mountReceipt(part('panel-cell'))
+    this.badge = mountBadge(part('badge'))
+    this.listen()
+  }
+
+  result() {
+    if (!this.session.run) throw new Error('nothing was run yet')
+    return this.session.run.result
+  }
+
+  async open() {
+    this.draw()
+    try {
+      const { models, default: sample } = await api.models()
+      Object.assign(this, { models, sample })
+      const { model, text } = this.state
+      this.state = { ...this.state, model: model ?? sample.model, text: text ?? sample.text }
+      this.history.write(this.state, '')
+      this.start(this.state.model ?? '', this.state.text ?? '')
+    } catch (error) {
+      this.session.problem = asProblem(error)
+      this.draw()
+    }
+  }
+
+  /** Back or forward. @param {State} state */
+  went(state) {
+    const model = state.model ?? this.sample?.model ?? ''
+    const text = state.text ?? this.sample?.text ?? ''
+    const other = model !== this.state.model || text !== this.state.text
+    this.state = { ...state, model, text }
+    if (other) this.start(model, text)
+    this.draw()
+  }
+
+  /** @param {Partial<State>} patch @param {string} kind of step in the history; "" completes the present one */
+  change(patch, kind) {
+    this.state = { ...this.state, ...patch }
+    this.history.write(this.state, kind)
+    this.draw()
+  }
+
+  /** @param {string} model @param {string} text */
+  run(model, text) {
+    const fresh = text !== this.state.text
+    const keep = fresh ? { i: null, j: null } : {}
+    const heads = model !== this.state.model ? { layer: null, site: null, head: null } : {}
+    this.change({ model, text, ...keep, ...heads }, 'run')
+    this.start(model, text)
+  }
+
+  /** @param {number} token @param {"pointer"|"key"} how */
+  chooseToken(token, how) {
+    const { at, i, j } = this.selection()
+    const causal = isSite(at) && at.causal
+    this.unsaid = how === 'key' ? 'token' : null
+    this.change(chooseToken({ i, j }, this.state.way, token, causal), 'token')
+  }
+
+  /** @param {Way} way */
+  turn(way) {
+    if (way === this.state.way) return
+    this.unsaid = 'token'
+    this.change(turn(this.selection(), this.state.way), 'way')
+  }
+
+  /** @param {Row} row @param {number} head */
+  chooseHead(row, head) {
+    this.unsaid = 'head'
+    const place = row.kind === 'site' ? { ...address(row.site, this.result()), head: Math.min(head, row.site.heads - 1) } : { layer: row.missing.layer, site: null, head }
+    this.change(place, 'head')
+  }
+
+  /** @param {number} i @param {number} j @param {"pointer"|"key"} how */
+  chooseCell(i, j, how) {
+    this.unsaid = how === 'key' ? 'cell' : null
+    this.change({ i, j }, 'cell')
+  }
+
+  /** @returns {Selection} */
+  selection() {
+    return resolve(this.state, this.result())
+  }
+
+  /** Draws once before the next frame, however often it is asked for. */
+  draw() {
+    if (this.drawing) return
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = 0
+      this.drawNow()
+    })
+  }
+
+  drawNow() {
+    const { session, state } = this
+    this.text.update({ models: this.models, model: state.model ?? '', text: state.text ?? '', busy: session.busy, progress: session.progress, result: session.run?.result ?? null })
+    this.badge.update(session.run?.result ?? null)
+    document.body.classList.toggle('blank', !session.run)
+    if (session.run) this.drawRun(session.run)
+    else this.drawNothing()
+    document.title = session.run ? `${this.picture.title()} · Explore · attnscope` : 'Explore · attnscope'
+  }
+
+  drawNothing() {
+    const { session, models, state } = this
+    this.tokens.update({ tokens: [], way: state.way, chosen: -1, values: null, place: () => 0, map: this.look.map, sink: null })
+    this.heads.clear()
+    this.receipt.clear()
+    this.next.clear()
+    this.picture.nothing({ problem: session.problem, progress: session.progress, model: models.find(({ id }) => id === state.model), sample: this.sample })
+  }
+
+  /** @param {import("./session.js").Run} run */
+  drawRun({ id, result, thumbnails }) {
+    const { state, look: { map } } = this
+    const { at, head, i, j } = this.selection()
+    const site = isSite(at) ? at : null
+    this.heads.update({ result, thumbnails, layer: at?.layer ?? 0, site: site?.site ?? null, head, map })
+    const numbers = numbersOf(this.store, id)
+    const seen = this.picture.update({ result, numbers, at, head, i, j, state, look: this.look })
+    const chosen = state.way === 'at' ? i : (j ?? i)
+    this.tokens.update({ tokens: result.tokens, way: state.way, chosen, values: seen?.values ?? null, place: seen?.place ?? (() => 0), map, sink: seen?.sink ?? null })
+    this.next.update({ unit: result.unit, predicts: result.predicts, prediction: (result.predicts && numbers.next(chosen)) || null })
+    if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
+    const cell = seen && j !== null ? numbers.cell({ site: seen.site, head }, i, j) : undefined
+    if (cell) this.receipt.update({ cell, query: seen?.query(i).spoken ?? '', key: seen?.key(j ?? 0).spoken ?? '' })
+    else if (!seen && !this.picture.waiting()) this.receipt.clear()
+    this.announce(seen)
+  }
+
+  /** @param {import("./views/picture.js").Seen|null} seen */
+  announce(seen) {
+    const what = this.unsaid
+    if (!what || (!seen && this.picture.waiting())) return
+    this.unsaid = null
+    const { tokens } = this.result()
+    const { at, head, i, j } = this.selection()
+    const token = this.state.way === 'at' ? i : (j ?? i)
+    const best = seen?.values ? largest(seen.values, 1)[0] : undefined
+    const said = {
+      cell: () => this.picture.sentence(),
+      head: () => (isSite(at) ? headSentence({ name: longName(at, this.result()), head, entropy: at.entropy[head] ?? null, refused: at.certificate[head]?.verdict === 'refused' }) : `Layer ${at?.layer}, not shown`),
+      token: () => tokenSentence({ way: this.state.way, at: token, word: tokens[token] ? spoken(tokens[token]) : '', best: best === undefined || !seen?.values ? null : { at: best, word: tokens[best] ? spoken(tokens[best]) : '', weight: seen.values[best] } }),
+    }
+    say(part('live'), said[what]())
+  }
+
+  table() {
+    const data = this.session.run && this.picture.table(this.state.way)
+    if (data) dialogs.showTable(data)
+  }
+
+  theme() {
+    this.change({ theme: this.look.dark ? 'light' : 'dark' }, 'theme')
+    this.relook()
+  }
+
+  relook() {
+    this.look = look(this.state.theme)
+    this.draw()
+  }
+
+  async copy() {
+    this.history.flush()
+    const button = part('copy')
+    try {
+      await navigator.clipboard.writeText(location.href)
+      put(button, 'Copied')
+      say(part('live'), 'Link copied')
+      setTimeout(() => put(button, 'Copy link'), 1400)
+    } catch {
+      dialogs.showText('Link to this view', location.href)
+    }
+  }
+
+  listen() {
+    part('copy').addEventListener('click', () => this.copy())
+    part('theme').addEventListener('click', () => this.theme())
+    part('keys').addEventListener('click', () => dialogs.showKeys())
+    onSystemTheme(() => this.relook())
+    addEventListener('keydown', (event) => {
+      const typing = event.target instanceof HTMLElement && event.target.matches('textarea, input:not([type=checkbox]), select')
+      const action = dialogs.open() ? null : shortcut(event, typing)
+      if (!action || !this.act(action)) return
+      event.preventDefault()
+    })
+  }
+
+  /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
+  act(action) {
+    const { state } = this
+    const needRun = ['way', 'hide', 'table'].includes(action)
+    if (needRun && !this.session.run) return false
+    if (action === 'run') this.text.run()
+    else if (action === 'text') this.text.focus()
+    else if (action === 'copy') this.copy()
+    else if (action === 'theme') this.theme()
+    else if (action === 'keys') dialogs.showKeys()
+    else if (action === 'way') this.turn(state.way === 'at' ? 'by' : 'at')
+    else if (action === 'hide') this.change({ hide: !state.hide }, 'hide')
+    else if (action === 'table') this.table()
+    else this.change({ scale: action }, 'scale')
+    return true
+  }
+}
+
+const page = new Explore()
+page.open()
+attr(document.documentElement, 'data-ready', '')

@@ -1,0 +1,50 @@
+// The address bar follows the state: a choice is a step one can go back from, a quick row of moves is one step.
+
+import { format, parse } from './pure/urlstate.js'
+
+/** @typedef {import("./types.js").State} State */
+
+const ONE_STEP = 900 // ms; moves of one kind that follow one another faster are one step back
+const REST = 150 // ms; browsers refuse more than some hundred changes in half a minute
+
+/** @param {(state: State) => void} went called when the reader went back or forward */
+export function createHistory(went) {
+  let lastKind = ''
+  let lastTime = 0
+  let timer = 0
+  /** @type {State|null} */
+  let waiting = null
+
+  addEventListener('popstate', () => {
+    waiting = null
+    lastKind = ''
+    went(parse(location.search))
+  })
+
+  function flush() {
+    clearTimeout(timer)
+    if (waiting) history.replaceState(null, '', address(waiting))
+    waiting = null
+  }
+
+  return {
+    read: () => parse(location.search),
+    flush,
+    /** @param {State} state @param {string} kind "" completes the present step without making one */
+    write(state, kind) {
+      const now = performance.now()
+      if (kind && (kind !== lastKind || now - lastTime > ONE_STEP)) {
+        flush()
+        history.pushState(null, '', address(state))
+      } else {
+        waiting = state
+        clearTimeout(timer)
+        timer = setTimeout(flush, REST)
+      }
+      if (kind) [lastKind, lastTime] = [kind, now]
+    },
+  }
+}
+
+/** @param {State} state */
+const address = (state) => location.pathname + format(state)

@@ -1,0 +1,72 @@
+// One text through one model: started, watched, cancelled, and kept until the next one is done.
+
+import * as api from './api.js'
+
+/** @typedef {import("./types.js").Result} Result @typedef {import("./types.js").Block} Block @typedef {import("./types.js").Progress} Progress */
+/** @typedef {{id: string, result: Result, thumbnails: Block}} Run */
+/**
+ * run is the last one that finished, progress that of the one under way, problem what stopped the last one.
+ * @typedef {{run: Run|null, progress: Progress|null, problem: api.ApiError|null, busy: boolean, asked: {model: string, text: string}|null}} Session
+ */
+
+const FIRST_LOOK = 60 // ms
+const LONGEST_WAIT = 400
+
+/** @param {() => void} changed */
+export function createSession(changed) {
+  /** @type {Session} */
+  const session = { run: null, progress: null, problem: null, busy: false, asked: null }
+  let turn = 0 // answers to an older question are dropped
+
+  /** @param {string} model @param {string} text */
+  async function start(model, text) {
+    const mine = ++turn
+    const older = session.busy ? session.progress : null
+    if (older) api.cancel(older.id).catch(() => {})
+    Object.assign(session, { progress: null, problem: null, busy: true, asked: { model, text } })
+    changed()
+    try {
+      const { id } = await api.start(model, text)
+      const done = await watch(id, mine)
+      if (!done?.result || mine !== turn) return
+      const thumbnails = await api.thumbnails(id)
+      if (mine === turn) finish({ run: { id, result: done.result, thumbnails } })
+    } catch (error) {
+      if (mine === turn) finish({ run: null, problem: asProblem(error) })
+    }
+  }
+
+  /** @param {string} id @param {number} mine @returns {Promise<Progress|null>} null once another run was asked for */
+  async function watch(id, mine) {
+    for (let wait = FIRST_LOOK; ; wait = Math.min(LONGEST_WAIT, wait * 1.5)) {
+      const progress = await api.progress(id)
+      if (mine !== turn) return null
+      if (progress.state === 'done') return progress
+      if (progress.state === 'failed' && progress.error) throw new api.ApiError(progress.error, 400)
+      if (progress.state === 'cancelled') throw new api.ApiError({ title: 'Cancelled', message: 'The run was stopped. Nothing was kept of it.' }, 499)
+      session.progress = progress
+      changed()
+      await new Promise((resolve) => setTimeout(resolve, wait))
+    }
+  }
+
+  /** @param {Partial<Session>} outcome */
+  function finish(outcome) {
+    Object.assign(session, { progress: null, busy: false }, outcome)
+    changed()
+  }
+
+  function cancel() {
+    if (session.progress) api.cancel(session.progress.id).catch(() => {})
+    turn++
+    finish(session.run ? {} : { problem: new api.ApiError({ title: 'Cancelled', message: 'The run was stopped. Nothing was kept of it.' }, 499) })
+  }
+
+  return { session, start, cancel }
+}
+
+/** @param {unknown} error @returns {api.ApiError} */
+export function asProblem(error) {
+  if (error instanceof api.ApiError) return error
+  return new api.ApiError({ title: 'The page could not read the answer', message: error instanceof Error ? error.message : String(error) }, 0)
+}

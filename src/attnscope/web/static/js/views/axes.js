@@ -1,0 +1,121 @@
+// What stands along the sides of a heatmap: labels of tokens or positions, and bars with their numbers.
+
+import { attr, css, h, put, say } from '../dom.js'
+import { tickPositions } from '../pure/layout.js'
+import { count, two } from '../pure/number.js'
+
+/** @typedef {import("../types.js").Span} Span @typedef {import("../pure/layout.js").Layout} Layout */
+/** @typedef {{label: string, faint: boolean}} Word */
+
+/**
+ * One axis of labels. The chosen and the pointed-at position each have a tab of their own, shown even where labels are thinned.
+ * @param {HTMLElement} el @param {"left"|"top"} side
+ */
+export function mountAxis(el, side) {
+  const chosen = h('b', { class: 'tab chosen' })
+  const pointed = h('b', { class: 'tab pointed', hidden: true })
+  const labels = h('div', { 'aria-hidden': 'true' })
+  put(el, labels, pointed, chosen)
+  /** @type {{span: Span, layout: Layout, word: (at: number) => Word, upright: boolean}|null} */
+  let shown = null
+
+  /** @param {HTMLElement} tab @param {number} at */
+  function place(tab, at) {
+    if (!shown) return
+    const { span, layout, word } = shown
+    const inside = at >= span.start && at < span.start + span.size
+    tab.hidden = !inside
+    if (!inside) return
+    say(tab, layout.labelled ? word(at).label : count(at))
+    css(tab, middle(at - span.start, layout.cell, side, layout.labelled ? layout.cell : 16))
+  }
+
+  return {
+    /** @param {{span: Span, layout: Layout, word: (at: number) => Word, upright: boolean, chosen: number|null}} data */
+    update(data) {
+      shown = data
+      const { span, layout, word } = data
+      attr(el, 'data-upright', data.upright && layout.labelled ? '' : null)
+      el.classList.toggle('ticks', !layout.labelled)
+      const at = layout.labelled ? Array.from({ length: span.size }, (_, k) => span.start + k) : tickPositions(span, layout.cell, side === 'top' ? 40 : 28)
+      put(labels, ...at.map((position) => {
+        const { label, faint } = layout.labelled ? word(position) : { label: count(position), faint: true }
+        return h('span', { class: faint ? 'faint' : '', style: middle(position - span.start, layout.cell, side, layout.labelled ? layout.cell : 16) }, label)
+      }))
+      chosen.hidden = data.chosen === null
+      if (data.chosen !== null) place(chosen, data.chosen)
+      pointed.hidden = true
+    },
+    /** @param {number|null} at */
+    point(at) {
+      if (at === null) pointed.hidden = true
+      else place(pointed, at)
+    },
+  }
+}
+
+/**
+ * Bars of one number a position. Their length is the amount; the number stands beside the chosen and the pointed-at one.
+ * @param {HTMLElement} el @param {"right"|"bottom"} side
+ */
+export function mountBars(el, side) {
+  const bars = h('div', { 'aria-hidden': 'true' })
+  const chosenNumber = h('b', { class: 'amount chosen' })
+  const pointedNumber = h('b', { class: 'amount pointed', hidden: true })
+  put(el, bars, chosenNumber, pointedNumber)
+  const along = side === 'right' ? 'top' : 'left'
+  const [thick, long] = side === 'right' ? ['height', 'width'] : ['width', 'height']
+  /** @type {{values: Float32Array, span: Span, cell: number, most: number, length: number, skip: number}|null} */
+  let shown = null
+  let mark = -1
+
+  /** @param {HTMLElement} number @param {number} at */
+  function place(number, at) {
+    if (!shown || at < shown.span.start || at >= shown.span.start + shown.span.size) return void (number.hidden = true)
+    const { values, span, cell, most, length } = shown
+    number.hidden = false
+    say(number, two(values[at]))
+    css(number, { [along]: (at - span.start + 0.5) * cell, [side === 'right' ? 'left' : 'top']: reach(values[at], most, length) + 4 })
+  }
+
+  return {
+    /** @param {{values: Float32Array, span: Span, cell: number, most: number, length: number, chosen: number|null, skip: number}} data length: px of the longest; skip: a position that is hidden */
+    update(data) {
+      const { values, span, cell, most, length, skip } = data
+      const same = shown?.values === values && shown.cell === cell && shown.most === most && shown.skip === skip && shown.span.start === span.start && shown.span.size === span.size
+      shown = data
+      if (!same) {
+        const width = cell >= 12 ? cell - 8 : cell >= 5 ? cell - 2 : cell
+        put(bars, ...Array.from({ length: span.size }, (_, k) =>
+          h('i', { style: { [along]: k * cell + (cell - width) / 2, [thick]: width, [long]: span.start + k === skip ? 0 : reach(values[span.start + k], most, length) } })))
+        mark = -1
+      }
+      bars.children[mark]?.classList.remove('chosen')
+      mark = data.chosen === null ? -1 : data.chosen - span.start
+      bars.children[mark]?.classList.add('chosen')
+      chosenNumber.hidden = data.chosen === null
+      if (data.chosen !== null) place(chosenNumber, data.chosen)
+      pointedNumber.hidden = true
+    },
+    /** @param {number|null} at */
+    point(at) {
+      chosenNumber.classList.toggle('behind', at !== null)
+      if (at === null) pointedNumber.hidden = true
+      else place(pointedNumber, at)
+    },
+  }
+}
+
+/** @param {number} value @param {number} most @param {number} length */
+function reach(value, most, length) {
+  return value > 0 && most > 0 ? Math.max(1, Math.min(1, value / most) * length) : 0
+}
+
+/**
+ * A label of `size` px, its middle on the middle of the k-th cell.
+ * @param {number} k @param {number} cell @param {"left"|"top"} side @param {number} size @returns {Record<string, number>}
+ */
+function middle(k, cell, side, size) {
+  const start = (k + 0.5) * cell - size / 2
+  return side === 'left' ? { top: start, height: size, 'line-height': size } : { left: start, width: size }
+}

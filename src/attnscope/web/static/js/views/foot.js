@@ -1,0 +1,42 @@
+// Under the heatmap: the legend in the map's own colours, hiding of the first column, and what the hatch means.
+
+import { attr, h, put, say } from '../dom.js'
+import { weight } from '../pure/number.js'
+import { meaning, ticks } from '../pure/scale.js'
+
+/** @typedef {import("../types.js").ColourMap} ColourMap @typedef {import("../types.js").ScaleName} ScaleName */
+/** @typedef {{scale: ScaleName, map: ColourMap, hide: boolean, held: number|null, causal: boolean, window: boolean}} Data held: share of the head's weight in its first column */
+
+/** @param {HTMLElement} el @param {{hide: (hide: boolean) => void}} on */
+export function mount(el, on) {
+  const ramp = h('canvas', { width: 256, height: 1, 'aria-hidden': 'true' })
+  const marks = h('div', {})
+  const box = h('input', { type: 'checkbox', id: 'hide-first', onchange: () => on.hide(box.checked) })
+  const key = h('span', { class: 'small faint void' })
+  const note = h('p', { class: 'small faint note', 'aria-live': 'polite' })
+  put(el, h('div', { class: 'legend' }, ramp, marks),
+    h('div', { class: 'said' }, h('div', { class: 'line' }, h('label', { class: 'check small' }, box, 'Hide first column'), key), note))
+  /** @type {ColourMap|null} */
+  let drawn = null
+  return {
+    /** @param {Data} data */
+    update({ scale, map, hide, held, causal, window: part }) {
+      if (drawn !== map) paintRamp(ramp, map)
+      drawn = map
+      put(marks, ...ticks(scale).map((tick) => h('span', {}, tick)))
+      if (box.checked !== hide) box.checked = hide
+      attr(box, 'aria-describedby', hide ? 'hidden-note' : null)
+      put(key, h('i', { class: 'hatch' }), causal ? 'future: exactly 0' : 'not visible: exactly 0')
+      const share = held === null ? '' : `It holds ${weight(held)} of this head’s weight. `
+      say(note, hide ? `${share}The others are shown as they are, not rescaled.` : meaning(scale) + (scale === 'rank' && part ? ', of this window' : ''))
+      note.id = 'hidden-note'
+    },
+    destroy() {},
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas @param {ColourMap} map */
+function paintRamp(canvas, map) {
+  const pixels = Uint32Array.from({ length: 256 }, (_, x) => map.pixels[Math.round((x / 255) * (map.pixels.length - 1))])
+  canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), 256, 1), 0, 0)
+}

@@ -1,0 +1,236 @@
+// The middle panel: one head's heatmap with its title, scales and foot, or a card that says why there is none.
+
+import { attr, h, put } from '../dom.js'
+import { label, onlyMarks, spoken } from '../pure/marks.js'
+import { windowOver } from '../pure/layout.js'
+import { count, two, small } from '../pure/number.js'
+import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure/scale.js'
+import { strongest } from '../pure/selection.js'
+import { isSite, listed, longName, nearest } from '../pure/sites.js'
+import { card, showProgress } from './card.js'
+import { mount as mountFoot } from './foot.js'
+import { mount as mountHeatmap } from './heatmap.js'
+
+/** @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Site} Site @typedef {import("../types.js").Missing} Missing @typedef {import("../types.js").State} State */
+/** @typedef {import("../types.js").Span} Span @typedef {import("./heatmap.js").Word} Word @typedef {import("../types.js").Sides} Sides */
+/** @typedef {ReturnType<import("../numbers.js").numbersOf>} Numbers */
+/** @typedef {{result: Result, numbers: Numbers, at: Site|Missing|null, head: number, i: number, j: number|null, state: State, look: import("../look.js").Look}} Data */
+/**
+ * What the other views need of the picture: the weights of the chosen row or column, their colour's place on the map, the key its row looks at most.
+ * @typedef {{site: Site, values: Float32Array|null, place: (weight: number, token: number) => number, best: number, sink: number|null,
+ *   query: (i: number) => Word, key: (j: number) => Word}} Seen
+ */
+/**
+ * @typedef {{chooseCell: (i: number, j: number, how: "pointer"|"key") => void, leave: () => void, scale: (scale: import("../types.js").ScaleName) => void,
+ *   hide: (hide: boolean) => void, chooseHead: (site: Site, head: number) => void, offer: (text: string) => void, cancel: () => void, draw: () => void}} On
+ */
+
+/** @param {HTMLElement} el @param {On} on */
+export const createPicture = (el, on) => new Picture(el, on)
+
+class Picture {
+  /** @type {{rows: Span, columns: Span}|null} */ #window = null
+  /** @type {{data: Data, seen: Seen}|null} */ #shown = null
+  #waiting = false
+  #title = ''
+  /** @type {WeakMap<Float32Array, Float32Array>} */ #sorted = new WeakMap()
+  /** @type {WeakMap<import("../types.js").Token[], number>} */ #widths = new WeakMap()
+
+  /** @param {HTMLElement} el @param {On} on */
+  constructor(el, on) {
+    this.on = on
+    this.heading = h('h2', {})
+    this.about = h('span', { class: 'small dim about' })
+    this.scales = SCALES.map((name) => h('button', { type: 'button', onclick: () => on.scale(name) }, name))
+    this.seg = h('span', { class: 'seg', role: 'group', 'aria-label': 'Colour scale' }, ...this.scales)
+    const [map, foot] = [h('div', { class: 'map-box' }), h('div', { class: 'foot' })]
+    this.body = h('div', { class: 'map-body' }, map, foot)
+    this.cards = h('div', { class: 'cards', hidden: true })
+    put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.seg)), this.body, this.cards)
+    this.heatmap = mountHeatmap(map, {
+      choose: on.chooseCell,
+      leave: on.leave,
+      resize: on.draw,
+      row: (i) => this.#shown?.data.numbers.row(this.#head(), i),
+    }, () => this.body.clientHeight - foot.offsetHeight - 8)
+    this.foot = mountFoot(foot, { hide: on.hide })
+  }
+
+  title = () => this.#title
+  waiting = () => this.#waiting
+  sentence = () => this.heatmap.sentence()
+
+  focus() {
+    if (!this.body.hidden) this.heatmap.focus()
+  }
+
+  /** @param {{problem: import("../api.js").ApiError|null, progress: import("../types.js").Progress|null, model: import("../types.js").Model|undefined, sample: import("../types.js").Sample|null}} why */
+  nothing({ problem, progress, model, sample }) {
+    this.#shown = null
+    this.#waiting = false
+    this.#show('', '', false)
+    if (!problem) return showProgress(this.cards, progress, model, this.on.cancel)
+    const empty = problem.status === 499
+    const offer = problem.offer ?? (empty && sample ? { label: 'Use the sample line', text: sample.text } : null)
+    put(this.cards, card({
+      title: problem.title, text: problem.message, hint: problem.hint, bad: !empty && !/^No text/.test(problem.title),
+      button: offer && { label: offer.label, act: () => this.on.offer(offer.text) },
+    }))
+  }
+
+  /** @param {Data} data @returns {Seen|null} null while numbers are on their way, and where there is nothing to show */
+  update(data) {
+    const { at, head, result } = data
+    this.#waiting = false
+    if (!isSite(at)) return this.#missing(at, result)
+    if (at.certificate[head]?.verdict === 'refused') return this.#refused(at, head, result)
+    const { i, j, numbers } = data
+    const problem = numbers.problem({ site: at, head }, i, j ?? 0)
+    if (problem) return this.#failed(problem)
+    const wasHidden = this.body.hidden
+    this.body.hidden = false
+    const seen = this.#draw(data, at)
+    this.#waiting = !seen
+    if (seen) this.#shown = { data, seen }
+    else if (wasHidden) this.body.hidden = true
+    return seen ?? null
+  }
+
+  /** @param {Data} data @param {Site} site @returns {Seen|null} */
+  #draw(data, site) {
+    const { head, i, j, numbers, state, look, result } = data
+    const of = { site, head }
+    const wide = result.unit === 'token'
+    const room = this.heatmap.capacity({ rows: site.tq, columns: site.tk, label: this.#labelWidth(result.tokens), upright: wide })
+    const rows = windowOver(this.#window?.rows ?? null, room.rows, site.tq, i)
+    const columns = windowOver(this.#window?.columns ?? null, room.columns, site.tk, j ?? i)
+    const [weights, sides, row] = [numbers.block(of, rows, columns), numbers.sides(of), numbers.row(of, i)]
+    const line = state.way === 'at' ? row : j === null ? undefined : numbers.column(of, j)
+    if (!weights || !sides || !row) return null
+    if (state.way === 'by' && j !== null && !line) return null
+    this.#window = { rows, columns }
+    const scale = this.#scale(data, of, weights, columns.size, rows.start, sides)
+    const [query, key] = [wordOf(result, site.tq), wordOf(result, site.tk)]
+    this.#show(`${longName(site, result)} · Head ${head}`, this.#about(site, head, rows, columns), true)
+    this.scales.forEach((button, at) => attr(button, 'aria-pressed', SCALES[at] === state.scale))
+    this.heatmap.update({
+      title: this.#title, rows, columns, totalRows: site.tq, totalColumns: site.tk, weights, scale, map: look.map, page: look.page,
+      hide: state.hide, i, j, query, key, sides, rank: (r, c) => rankOf(numbers.row(of, r), c),
+    })
+    const total = sides.received.reduce((sum, amount) => sum + amount, 0)
+    this.foot.update({ scale: state.scale, map: look.map, hide: state.hide, held: total > 0 ? sides.received[0] / total : null, causal: site.causal, window: rows.size < site.tq })
+    const place = (/** @type {number} */ weight, /** @type {number} */ token) => scale(weight, state.way === 'at' ? i : token)
+    return { site, values: line ?? null, place, best: strongest(row, i), sink: sides.sink?.[i] || null, query, key }
+  }
+
+  /** @param {Data} data @param {{site: Site, head: number}} of @param {Float32Array} block @param {number} width @param {number} first @param {Sides} sides */
+  #scale({ state, numbers }, of, block, width, first, sides) {
+    const all = numbers.whole(of)
+    const own = sides.largest ?? (all ? largestOfRows(all, of.site.tk) : null)
+    const part = own ? null : largestOfRows(block, width)
+    const largest = (/** @type {number} */ row) => (own ? own[row] : (part?.[row - first] ?? 1))
+    const source = all ?? block
+    const sorted = () => {
+      const known = this.#sorted.get(source) ?? sortedVisible(source)
+      this.#sorted.set(source, known)
+      return known
+    }
+    return makeScale(state.scale, { largest, sorted })
+  }
+
+  /** @param {Site} site @param {number} head @param {Span} rows @param {Span} columns */
+  #about(site, head, rows, columns) {
+    const part = rows.size < site.tq || columns.size < site.tk
+    if (part) return `rows ${range(rows)}, columns ${range(columns)} of ${count(site.tk)}`
+    const entropy = site.entropy[head]
+    return Number.isFinite(entropy) ? `mean entropy ${two(entropy)} nats` : ''
+  }
+
+  /** @param {Missing|null} at @param {Result} result */
+  #missing(at, result) {
+    const layer = at?.layer ?? 0
+    const near = nearest(layer, result)
+    this.#show(`Layer ${layer}`, '', false)
+    const have = result.sites.length ? ` Layers ${listed([...new Set(result.sites.map((site) => site.layer))])} have them.` : ''
+    put(this.cards, card({
+      title: at ? `No softmax attention in layer ${layer}` : 'No attention was recorded', text: (at?.reason ?? 'The model made no call that could be listened to.') + have,
+      button: near && { label: `Go to layer ${near.layer}`, act: () => this.on.chooseHead(near, 0) },
+    }))
+    return null
+  }
+
+  /** @param {Site} site @param {number} head @param {Result} result */
+  #refused(site, head, result) {
+    const verdict = site.certificate[head]
+    const allowed = result.certificate.allowed_z
+    const figures = verdict.z === null ? '' : `: residual ${two(verdict.z)}${allowed === null ? '' : `, allowed ${small(allowed)}`}`
+    const name = longName(site, result)
+    this.#show(`${name} · Head ${head}`, '', false)
+    const other = site.certificate.findIndex(({ verdict: word }) => word === 'passed')
+    put(this.cards, card({
+      bad: true, title: `${name} head ${head} refused`, text: `Its rows do not re-add to the model’s output${figures}. Nothing of this head is drawn.`, hint: verdict.reason ?? '',
+      button: other < 0 ? null : { label: `Go to head ${other}`, act: () => this.on.chooseHead(site, other) },
+    }))
+    return null
+  }
+
+  /** @param {import("../api.js").ApiError} problem */
+  #failed(problem) {
+    this.#show(this.#title, '', false)
+    put(this.cards, card({ bad: true, title: problem.title, text: problem.message, hint: problem.hint }))
+    return null
+  }
+
+  /** @param {string} title @param {string} about @param {boolean} picture */
+  #show(title, about, picture) {
+    this.#title = title || 'Head'
+    put(this.heading, this.#title)
+    put(this.about, about)
+    this.seg.hidden = !picture
+    this.body.hidden = !picture
+    this.cards.hidden = picture
+  }
+
+  #head() {
+    const { data } = /** @type {{data: Data}} */ (this.#shown)
+    return { site: /** @type {Site} */ (data.at), head: data.head }
+  }
+
+  /** The chosen row or column for the table. @param {import("../types.js").Way} way */
+  table(way) {
+    if (!this.#shown || this.body.hidden) return null
+    const { data: { i, j }, seen } = this.#shown
+    if (!seen.values) return null
+    const at = way === 'at' ? i : (j ?? i)
+    const who = `${(way === 'at' ? seen.query : seen.key)(at).label} ${count(at)}`
+    const word = (/** @type {number} */ k) => (way === 'at' ? seen.key : seen.query)(k).label
+    return { title: `${this.#title}: ${way === 'at' ? `where ${who} looks` : `who looks at ${who}`}`, head: way === 'at' ? 'key' : 'query', values: seen.values, word }
+  }
+
+  /** @param {import("../types.js").Token[]} tokens px of the longest label */
+  #labelWidth(tokens) {
+    const known = this.#widths.get(tokens)
+    if (known !== undefined) return known
+    const pen = h('canvas', {}).getContext('2d')
+    if (!pen) return 40
+    pen.font = `12px ${getComputedStyle(document.documentElement).getPropertyValue('--mono')}`
+    const width = tokens.slice(0, 512).reduce((most, token) => Math.max(most, pen.measureText(label(token)).width), 0)
+    this.#widths.set(tokens, width)
+    return width
+  }
+}
+
+/** @param {Result} result @param {number} length of the axis @returns {(at: number) => Word} */
+function wordOf({ tokens }, length) {
+  if (tokens.length !== length) return (at) => ({ label: count(at), spoken: '', faint: true })
+  return (at) => ({ label: label(tokens[at]), spoken: spoken(tokens[at]), faint: onlyMarks(tokens[at]) })
+}
+
+/** @param {Float32Array|undefined} row @param {number} at */
+function rankOf(row, at) {
+  if (!row || !(row[at] >= 0)) return null
+  return { rank: rankIn(row[at], row), of: row.reduce((seen, weight) => seen + (weight >= 0 ? 1 : 0), 0) }
+}
+
+/** @param {Span} span */
+const range = ({ start, size }) => `${count(start)} to ${count(start + size - 1)}`
