@@ -45,7 +45,7 @@ def command(
     Prints its address and serves until Ctrl-C. It listens on this machine alone unless --host says
     otherwise, and no text leaves the machine.
     """
-    from attnscope.models import open_model
+    from attnscope.models import open_model, shipped_models
     from attnscope.web.app import create_app
     from attnscope.web.catalogue import catalogue_with
     from attnscope.web.gate import Names
@@ -56,7 +56,7 @@ def command(
     bound = listen(host, port)
     with bound:
         subject = None
-        if model is not None or first_text is not None:
+        if model is not None or first_text is not None or not shipped_models():
             click.echo(f"Opening {model or 'embedded'} …", err=True)
             subject = open_model(model or "embedded", dtype=dtype, attention=attention)
         if subject is not None and first_text is not None:

@@ -88,10 +88,9 @@ def _lines(facts: dict[str, Any], quick: bool) -> list[str]:
 def _site_line(site: dict[str, Any]) -> str:
     verdicts = ", ".join(f"{count} {word}" for word, count in site["verdicts"].items()) or "no certificate"
     exact = {True: ", bit-exact", False: ", not bit-exact", None: ""}[site["bit_exact"]]
-    return (
-        f"layer {site['layer']:<3} {site['stack']} {site['kind']}  "
-        f"{site['heads']} heads on {site['key_heads']}  {site['tq']:,} x {site['tk']:,}  {site['dtype']}  {site['route']}  {verdicts}{exact}"
-    )
+    sizes = f"{site['heads']} heads on {site['key_heads']}  {site['tq']:,} x {site['tk']:,}"
+    place = f"layer {site['layer']:<3} {site['stack']} {site['kind']}"
+    return f"{place}  {sizes}  {site['dtype']}  {site['route']}  {verdicts}{exact}"
 
 
 def _count(tokens: Any) -> int:

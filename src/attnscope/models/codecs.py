@@ -1,4 +1,4 @@
-"""The two ways a text is read: character by character for our own models, by a Hugging Face tokeniser else."""
+"""The two ways a text is read: character by character for our own models, else by a model's tokeniser."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CharacterCodec:
         return "".join(character for character in text if character in self._numbers)
 
     def _unknown(self, text: str, place: int) -> UnknownCharacter:
-        others = sorted({character for character in text if character not in self._numbers})
+        others = list(dict.fromkeys(character for character in text if character not in self._numbers))
         named = ", ".join(_shown(character) for character in others[:6]) + (" …" if len(others) > 6 else "")
         return UnknownCharacter(
             f"This model has never seen {named} (first at position {place:,})",
@@ -89,7 +89,7 @@ class HuggingFaceCodec:
         return read_piece(self._tokenizer, self._spelling, token_id)
 
     def fitting(self, text: str) -> str:
-        """Return the longest prefix of whole tokens that is no more than the limit, special tokens counted."""
+        """Return the longest prefix of whole tokens within the limit, special tokens counted."""
         head = text[: self._limit * _CHARACTERS_PER_TOKEN]
         answer, offsets = self._ask(head)
         if len(answer["input_ids"]) <= self._limit:

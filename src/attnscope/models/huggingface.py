@@ -1,4 +1,4 @@
-"""Opens a folder of transformers: its config chooses the class, its files are checked, its code never runs."""
+"""Opens a folder of transformers: config chooses the class, files are checked, code in it never runs."""
 
 from __future__ import annotations
 

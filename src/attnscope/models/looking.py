@@ -55,8 +55,8 @@ def look(subject: Subject, text: str, *, progress: Progress | None = None) -> Lo
     def recorded(done: int, _site: str) -> None:
         tell(f"Recording layer {min(done + 1, layers)} of {layers}", min(done, layers), layers)
 
-    ids = torch.tensor([encoded.ids])
-    with torch.no_grad(), record(subject.module, tokens=ids, progress=recorded) as recording:
+    names = [token.text or token.spoken for token in encoded.tokens]
+    with torch.no_grad(), record(subject.module, tokens=names, progress=recorded) as recording:
         answer = subject.forward(encoded)
     predicted = predictions_from(answer, subject.codec.token) if subject.predicts else None
     bit_equal = None

@@ -10,7 +10,7 @@ from attnscope.errors import DtypeError, MissingModel
 from attnscope.models.folders import SHIPPED_HINT, check_folder, gguf_of, read_config
 from attnscope.models.hub import find_on_hub, is_hub_id
 from attnscope.models.huggingface import open_huggingface
-from attnscope.models.own import SHIPPED, describe_shipped, is_own, open_own, open_shipped
+from attnscope.models.own import SHIPPED, describe_shipped, is_own, is_there, open_own, open_shipped
 from attnscope.models.subject import Description, Subject
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -19,9 +19,10 @@ _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torc
 def open_model(name: str, *, dtype: torch.dtype | str | None = None, attention: str | None = None) -> Subject:
     """Return the model of that name together with its tokeniser, ready to run a text.
 
-    `name` is "embedded", "lesson", "lesson-no-positions", a folder (ours or Hugging Face), or a hub id,
-    which is looked for in the local cache first. `dtype` ("float32", "bfloat16", "float16" or torch's own) None keeps
-    the one of the files; `attention` is transformers' attn_implementation. Raises MissingModel, BrokenModel.
+    `name` is "embedded", "lesson", "lesson-no-positions", a folder (ours or Hugging Face), or a hub id, which
+    is looked for in the local cache first. `dtype` ("float32", "bfloat16", "float16" or torch's own) None
+    keeps the one of the files; `attention` is transformers' attn_implementation. Raises MissingModel,
+    BrokenModel.
     """
     wanted = _dtype(dtype)
     _check_name(name)
@@ -38,8 +39,8 @@ def open_model(name: str, *, dtype: torch.dtype | str | None = None, attention: 
 
 
 def shipped_models() -> list[Description]:
-    """Return what ships with attnscope, without reading its weights."""
-    return [describe_shipped(name) for name in SHIPPED]
+    """Return what ships with attnscope, without reading its weights; a source tree may have none yet."""
+    return [describe_shipped(name) for name in SHIPPED if is_there(name)]
 
 
 def _dtype(dtype: torch.dtype | str | None) -> torch.dtype | None:

@@ -27,6 +27,11 @@ def is_own(config: dict[str, Any]) -> bool:
     return config.get("format") == FORMAT
 
 
+def is_there(name: str) -> bool:
+    """Return whether this build has a model that ships."""
+    return (gpt.shipped_folder(name) / "config.json").is_file()
+
+
 def describe_shipped(name: str) -> Description:
     """Return the description of a model that ships, from its config alone."""
     return _describe(GPTConfig.from_dict(read_config(gpt.shipped_folder(name))), name, SHIPPED[name])
@@ -38,7 +43,7 @@ def open_shipped(name: str, *, dtype: torch.dtype | None = None) -> Subject:
 
 
 def open_own(folder: Path, *, name: str, label: str, dtype: torch.dtype | None = None) -> Subject:
-    """Return the model of a folder that `attnscope train` wrote; MissingModel or BrokenModel with the file."""
+    """Return the model of a folder of `attnscope train`; MissingModel or BrokenModel with the file."""
     check_safetensors(folder)
     model = gpt.load(folder)
     check_finite(model, weight_file(folder, ""))

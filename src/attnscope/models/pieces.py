@@ -34,8 +34,7 @@ def read_tokens(
     ]
     if isinstance(spelling, Marked | Plain) and offsets is not None:
         sliced = _slices(text, found, offsets)
-        if sliced is not None:
-            return _continued(spelling, sliced)
+        found = found if sliced is None else sliced
     if isinstance(spelling, Marked | ByteAlphabet):
         found = _without_added_space(text, found)
     return _continued(spelling, found)
@@ -78,16 +77,15 @@ def _slices(text: str, found: list[Token], offsets: Sequence[Span]) -> list[Toke
 
 def _without_added_space(text: str, found: list[Token]) -> list[Token]:
     """Take away the space that some tokenisers put before a text that has none."""
-    if text.startswith(" "):
+    first = next((place for place, token in enumerate(found) if token.kind != "special"), None)
+    if first is None or text.startswith(" ") or not found[first].text.startswith(" "):
         return found
-    for place, token in enumerate(found):
-        if token.kind == "special":
-            continue
-        if token.text.startswith(" "):
-            found = list(found)
-            found[place] = marks.of_text(token.id, token.text[1:], continues=token.continues)
-        return found
-    return found
+    token = found[first]
+    if token.text == " ":
+        plain = Token(token.id, "▁", "special", None, False, "space added before the text")
+    else:
+        plain = marks.of_text(token.id, token.text[1:], continues=token.continues)
+    return [*found[:first], plain, *found[first + 1 :]]
 
 
 def _continued(spelling: Spelling, found: list[Token]) -> list[Token]:

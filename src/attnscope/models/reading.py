@@ -1,9 +1,4 @@
-"""Reads weights so that one cell has one value, to the last bit, however it is asked for.
-
-Matrix products of other shapes add in another order. So every block is computed as whole rows, in groups of
-16 that start at multiples of 16, and cut afterwards: a row, a column, a cell and a heatmap then agree
-exactly.
-"""
+"""Weights with the invisible marked, so that a cell that is not seen is never taken for a small weight."""
 
 from __future__ import annotations
 
@@ -12,24 +7,17 @@ from torch import Tensor
 
 from attnscope.recording import Site
 
-GROUP = 16
-HIDDEN = -1.0  # what stands for a cell that is not visible, so that it is never taken for a small weight
+HIDDEN = -1.0  # stands for a cell that is not visible; no weight is negative
+_ROWS = 512  # rows of a column at a time: a replayed row is computed whole, and the grid is never held
 
 
 def weights_of(site: Site, head: int, rows: slice, cols: slice) -> Tensor:
     """Return the weights (r c) float32 of a block, HIDDEN where a query does not see a key.
 
-    Raises Uncertified for a refused head. Memory is that of the block and of 16 whole rows.
+    Raises Uncertified for a refused head, TooLarge, ShapeError.
     """
-    found = torch.empty(rows.stop - rows.start, cols.stop - cols.start)
-    for first in range(rows.start - rows.start % GROUP, rows.stop, GROUP):
-        group = slice(first, min(first + GROUP, site.tq))
-        inside = slice(max(first, rows.start), min(group.stop, rows.stop))
-        whole = site.weights(head, group)  # (16 tk)
-        seen = site.visible(head, inside, cols)
-        block = whole[inside.start - first : inside.stop - first, cols]
-        found[inside.start - rows.start : inside.stop - rows.start] = torch.where(seen, block, HIDDEN)
-    return found
+    block = site.weights(head, rows, cols)
+    return torch.where(site.visible(head, rows, cols), block, HIDDEN)
 
 
 def row_of(site: Site, head: int, i: int) -> Tensor:
@@ -39,4 +27,6 @@ def row_of(site: Site, head: int, i: int) -> Tensor:
 
 def column_of(site: Site, head: int, j: int) -> Tensor:
     """Return the weights (tq) that key `j` gets, HIDDEN where a query does not see it."""
-    return weights_of(site, head, slice(0, site.tq), slice(j, j + 1))[:, 0]
+    starts = range(0, site.tq, _ROWS)
+    parts = [weights_of(site, head, slice(i, min(i + _ROWS, site.tq)), slice(j, j + 1)) for i in starts]
+    return torch.cat(parts)[:, 0]

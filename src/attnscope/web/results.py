@@ -10,21 +10,22 @@ from typing import Any
 from torch import Tensor
 
 from attnscope.core.certificate import Certificate
-from attnscope.models import Look
+from attnscope.core.fold import Summary
 from attnscope.recording import Site
+from attnscope.web.views import Views
 
 
-def result_of(look: Look) -> dict[str, Any]:
+def result_of(views: Views) -> dict[str, Any]:
     """Return the result of a look as JSON values; sites are numbered in the order of the run."""
+    look, sites = views.look, views.sites
     recording = look.recording
-    sites = list(recording.sites)
     return {
         "model": look.subject.description.to_dict(),
         "text": look.text,
         "tokens": [{"i": i, **token.to_dict()} for i, token in enumerate(look.tokens)],
         "unit": look.subject.unit,
         "bit_equal": look.bit_equal,
-        "sites": [_site(place, site) for place, site in enumerate(sites)],
+        "sites": [_site(place, site, views.summary(place)) for place, site in enumerate(sites)],
         "missing": [
             {"layer": one.layer, "name": one.name, "reason": one.reason} for one in recording.missing
         ],
@@ -53,8 +54,7 @@ def certificate_of(sites: list[Site]) -> dict[str, Any]:
     }
 
 
-def _site(place: int, site: Site) -> dict[str, Any]:
-    summary = site.summary()
+def _site(place: int, site: Site, summary: Summary) -> dict[str, Any]:
     return {
         "site": place,
         "layer": site.layer,

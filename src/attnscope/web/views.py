@@ -1,4 +1,4 @@
-"""What the page draws of a finished look, as arrays of little-endian float32 in the shapes that HTTP states."""
+"""What the page draws of a finished look: arrays in the shapes that the routes state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnscope.core.fold import Summary
+from attnscope.core.fold import Summary, summarize
 from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, column_of, row_of, weights_of
 from attnscope.recording import Cell, Site
@@ -24,6 +24,7 @@ class Views:
     """The views of one look; sites are numbered as in its recording."""
 
     look: Look
+    _summaries: dict[int, Summary] = field(default_factory=dict, repr=False, init=False)
     _pictures: dict[int, Tensor] = field(default_factory=dict, repr=False, init=False)
 
     @property
@@ -32,10 +33,19 @@ class Views:
         return list(self.look.recording.sites)
 
     def prepare(self, place: int) -> None:
-        """Make what is asked of every head: its summary and its small picture."""
+        """Make what is asked of every head of a site, in one walk: its summary and its small picture."""
         site = self.sites[place]
-        site.summary()
-        self._pictures[place] = pictures(site)
+        step = max(1, math.ceil(max(site.tq, site.tk) / PICTURE))
+        block = step if step > 1 else None
+        summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
+        self._summaries[place] = summary
+        self._pictures[place] = pictures(site, summary)
+
+    def summary(self, place: int) -> Summary:
+        """Return the summary of a site, (1 h ...)."""
+        if place not in self._summaries:
+            self.prepare(place)
+        return self._summaries[place]
 
     def thumbnails(self) -> Tensor:
         """Return every head's small picture (heads rows cols): HIDDEN where nothing is visible, NaN if
@@ -45,8 +55,7 @@ class Views:
         filled up with HIDDEN.
         """
         for place in range(len(self.sites)):
-            if place not in self._pictures:
-                self.prepare(place)
+            self.summary(place)
         parts = [self._pictures[place] for place in range(len(self.sites))]
         rows, cols = (max((part.shape[axis] for part in parts), default=0) for axis in (1, 2))
         whole = torch.full((sum(part.shape[0] for part in parts), rows, cols), HIDDEN)
@@ -78,7 +87,7 @@ class Views:
     def sides(self, place: int, head: int) -> dict[str, Tensor]:
         """Return what stands along a heatmap's sides: per query and per key."""
         site = self._certified(place, head)
-        summary, at = site.summary(), site.head_at(head)
+        summary, at = self.summary(place), site.head_at(head)
         return {name: values[0, at].float() for name, values in _side_values(summary).items()}
 
     def cell(self, place: int, head: int, i: int, j: int) -> dict[str, Any]:
@@ -128,28 +137,28 @@ def refused(site: Site, head: int) -> Refusal | None:
     )
 
 
-def pictures(site: Site) -> Tensor:
-    """Return the small pictures of every head of a site (heads rows cols)."""
-    step = max(1, math.ceil(max(site.tq, site.tk) / PICTURE))
-    found = [_picture(site, head, step) for head in range(site.heads)]
-    return torch.stack(found) if found else torch.empty(0, 0, 0)
+def pictures(site: Site, summary: Summary) -> Tensor:
+    """Return the small pictures of every head of a site (heads rows cols).
 
-
-def _picture(site: Site, head: int, step: int) -> Tensor:
-    """Return one head's picture: each pixel the largest of step x step weights, from rows that are never all
-    held.
+    A short text's picture is its grid; a longer one's is the largest weight of each of the summary's blocks.
     """
-    shape = (math.ceil(site.tq / step), math.ceil(site.tk / step))
+    if summary.block_max is None:
+        every = slice(0, site.tq), slice(0, site.tk)
+        found = [_grid(site, head, *every) for head in range(site.heads)]
+        return torch.stack(found) if found else torch.empty(0, site.tq, site.tk)
+    maxima = summary.block_max[0].float()
+    seen = torch.as_tensor(summary.block_seen)[0] > 0
+    drawn = torch.where(seen, maxima, HIDDEN)
+    for head in range(site.heads):
+        if refused(site, head) is not None:
+            drawn[head] = math.nan
+    return drawn
+
+
+def _grid(site: Site, head: int, rows: slice, cols: slice) -> Tensor:
     if refused(site, head) is not None:
-        return torch.full(shape, math.nan)
-    picture = torch.full(shape, HIDDEN)
-    width = shape[1] * step
-    for place in range(shape[0]):
-        rows = slice(place * step, min((place + 1) * step, site.tq))
-        block = weights_of(site, head, rows, slice(0, site.tk))
-        filled = torch.nn.functional.pad(block, (0, width - site.tk), value=HIDDEN)
-        picture[place] = filled.view(-1, shape[1], step).amax(dim=(0, 2))
-    return picture
+        return torch.full((site.tq, site.tk), math.nan)
+    return weights_of(site, head, rows, cols)
 
 
 def _side_values(summary: Summary) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The worker: runs wait in a line, one thread takes them one at a time, and finished ones are kept by bytes."""
+"""The worker: runs wait in a line, one thread takes them in turn, and finished ones are kept by bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 
 from attnscope.errors import AttnscopeError, ServerError
-from attnscope.models import Look, Subject
+from attnscope.models import Subject
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.refusals import Offer, Refusal, error_fields, offer_for
 from attnscope.web.results import result_of
@@ -106,8 +106,8 @@ class Worker:
         try:
             run.enter("loading", Step("Opening the model", 0, 0))
             subject = self._catalogue.subject(run.model)
-            look, views = _look(run, subject)
-            run.finish(result_of(look), views)
+            views = _look(run, subject)
+            run.finish(result_of(views), views)
         except AttnscopeError as error:
             run.fail(error_fields(error, _offer(error, subject, run.text)))
         except MemoryError:
@@ -131,7 +131,7 @@ class Worker:
                 del self._runs[key]
 
 
-def _look(run: Run, subject: Subject) -> tuple[Look, Views]:
+def _look(run: Run, subject: Subject) -> Views:
     """Run the text and sum every head up; a unit of work is a layer, and both passes over a layer count."""
     layers = max(subject.layers, 1)
     run.advance("Reading the text", 0, 3 * layers)
@@ -147,7 +147,7 @@ def _look(run: Run, subject: Subject) -> tuple[Look, Views]:
             f"Summing up layer {site.layer + 1} of {layers}", 2 * layers + layers * done // sites, 3 * layers
         )
         views.prepare(done)
-    return look, views
+    return views
 
 
 def _offer(error: AttnscopeError, subject: Subject | None, text: str) -> Offer | None:

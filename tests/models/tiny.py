@@ -1,0 +1,133 @@
+"""Tiny models with real tokenisers, written as Hugging Face folders: no weight of them means anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+WORDS = [
+    "the cat sat on the mat and the light broke through the window",
+    "what light is it now",
+    "lighter, light",
+]
+CONTEXT = 48
+
+
+def byte_level(**kwargs: Any) -> PreTrainedTokenizerFast:
+    """Spells as GPT-2, Llama 3 and SmolLM2 do."""
+    built = Tokenizer(models.BPE())
+    built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    built.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=330, initial_alphabet=alphabet, special_tokens=["<|endoftext|>"], show_progress=False
+    )
+    built.train_from_iterator(WORDS * 3, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=built, eos_token="<|endoftext|>", **kwargs)
+
+
+def word_piece() -> PreTrainedTokenizerFast:
+    """Spells as BERT does: lower case, "##" inside a word, [CLS] and [SEP] round the text."""
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*names, *"abcdefghijklmnopqrstuvwxyz,.!?", "the", "cat", "light", "##er", "##s", "##ing", "sat"]
+    built = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    built.normalizer = normalizers.BertNormalizer(lowercase=True)
+    built.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    built.decoder = decoders.WordPiece()
+    built.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=built,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+def sentence_piece() -> PreTrainedTokenizerFast:
+    """Spells as Llama 2 does: "▁" for a space, one put before the text, "<0xE2>" for a byte, <s> first."""
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    pieces += ["▁", *"abcdefghijklmnopqrstuvwxyz,", "▁t", "▁th", "▁the", "▁c", "▁ca", "▁cat"]
+    merges = [("▁", "t"), ("▁t", "h"), ("▁th", "e"), ("▁", "c"), ("▁c", "a"), ("▁ca", "t")]
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    built = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    built.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    built.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    built.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=built, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
+    )
+
+
+def llama_folder(folder: Path, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
+    """Write a causal model: 2 layers, 4 query heads on 2 key heads, byte-level by default."""
+    tokenizer = byte_level() if tokenizer is None else tokenizer
+    torch.manual_seed(1)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        initializer_range=0.4,
+        bos_token_id=None,
+        eos_token_id=0,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def bert_folder(folder: Path) -> Path:
+    """Write a bidirectional model: 2 layers of 2 heads, WordPiece."""
+    tokenizer = word_piece()
+    torch.manual_seed(2)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=32,
+        initializer_range=0.4,
+    )
+    BertForMaskedLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def t5_folder(folder: Path) -> Path:
+    """Write an encoder and decoder: 2 layers of 2 heads each, with T5's position bias."""
+    tokenizer = sentence_piece()
+    torch.manual_seed(3)
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        d_kv=8,
+        d_ff=24,
+        num_layers=2,
+        num_heads=2,
+        initializer_factor=1.0,
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

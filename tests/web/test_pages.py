@@ -1,0 +1,93 @@
+"""The page and its files."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from attnscope.web.app import create_app
+from attnscope.web.catalogue import Catalogue
+
+
+def test_the_root_leads_to_the_page(client: TestClient) -> None:
+    answer = client.get("/", follow_redirects=False)
+    assert answer.status_code == 307
+    assert answer.headers["location"] == "explore"
+    page = client.get("/")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("explore.html", "text/html; charset=utf-8"),
+        ("icon.svg", "image/svg+xml"),
+        ("css/tokens.css", "text/css; charset=utf-8"),
+        ("js/api.js", "text/javascript; charset=utf-8"),
+    ],
+)
+def test_files_have_their_type_and_are_asked_for_again(client: TestClient, file: str, kind: str) -> None:
+    answer = client.get(f"/static/{file}")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == kind
+    assert answer.headers["cache-control"] == "no-cache"
+    again = client.get(f"/static/{file}", headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%5capp.py",
+        "/static//etc/passwd",
+        "/static/%00",
+        "/static/....//app.py",
+        "/etc/passwd",
+        "/static/",
+        "/static",
+    ],
+)
+def test_nothing_outside_the_page_is_served(client: TestClient, path: str) -> None:
+    answer = client.get(path, follow_redirects=False)
+    assert answer.status_code in (307, 404)
+    assert b"import" not in answer.content
+    assert b"root:" not in answer.content
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
+def test_pages_that_load_from_elsewhere_are_off(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_what_is_not_there_is_said_in_json(client: TestClient) -> None:
+    answer = client.get("/nowhere")
+    assert answer.status_code == 404
+    assert answer.json()["error"] == {
+        "title": "There is nothing at /nowhere",
+        "message": "",
+        "hint": "The page is at /explore",
+        "offer": None,
+    }
+    assert client.put("/api/runs").json()["error"]["title"] == "/api/runs does not take PUT"
+
+
+def test_behind_a_base_path_everything_answers_with_and_without_it(catalogue: Catalogue) -> None:
+    app = create_app(catalogue, base_path="/proxy/8017")
+    with TestClient(app, base_url="http://127.0.0.1:8017") as client:
+        for path in (
+            "/proxy/8017/explore",
+            "/explore",
+            "/proxy/8017/api/models",
+            "/proxy/8017/static/icon.svg",
+        ):
+            assert client.get(path).status_code == 200, path
+        for path in ("/", "/proxy/8017", "/proxy/8017/"):
+            answer = client.get(path, follow_redirects=False)
+            assert answer.headers["location"] == "/proxy/8017/explore"
+        assert client.get("/proxy/80177/explore").status_code == 404
