@@ -65,10 +65,10 @@ def test_every_python_example_of_the_documents_runs(name: str, block: str, tmp_p
 
 
 def test_every_command_stands_in_the_documents() -> None:
-    from attnscope.cli.main import cli
+    from attnscope.cli.main import group
 
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    missing = [name for name in cli.list_commands(None) if f"attnscope {name}" not in page]  # type: ignore[arg-type]
+    missing = [name for name in group.list_commands(None) if f"attnscope {name}" not in page]  # type: ignore[arg-type]
     assert missing == []
 
 
