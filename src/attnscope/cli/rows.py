@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from attnscope.core.fold import summarize
 from attnscope.errors import ShapeError
 from attnscope.models import Look, Token
 from attnscope.models.reading import HIDDEN, row_of
@@ -27,8 +28,9 @@ def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) ->
     """
     values = row_of(site, head, i)
     at = site.head_at(head)
-    summary = site.summary()
-    keys = [
+    rows = slice(i, i + 1)
+    summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, rows=rows, top=0)
+    keys: list[dict[str, Any]] = [
         {"j": j, "token": token.to_dict(), "weight": None if value == HIDDEN else value}
         for j, (token, value) in enumerate(zip(look.tokens, values.tolist(), strict=True))
     ]
@@ -38,8 +40,8 @@ def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) ->
     return {
         **_place(look, site, head, i),
         "seen": int((values != HIDDEN).sum()),
-        "entropy": float(summary.entropy[0, at, i]),
-        "sink": float(summary.sink[0, at, i]),
+        "entropy": float(summary.entropy[0, at, 0]),
+        "sink": float(summary.sink[0, at, 0]),
         "certificate": _certificate(site, at),
         "bit_equal": look.bit_equal,
         "row": keys,
@@ -54,7 +56,7 @@ def cell(look: Look, site: Site, head: int, i: int, j: int) -> dict[str, Any]:
 
 def shown(token: Token | dict[str, Any]) -> str:
     """Return a token with marks for what is invisible: ␣ space, ↵ newline, ⇥ tab, [E2] a byte."""
-    fields = token.to_dict() if isinstance(token, Token) else token
+    fields: dict[str, Any] = token.to_dict() if isinstance(token, Token) else token
     if fields["kind"] == "byte":
         return f"[{' '.join(fields['bytes'])}]"
     marked = str(fields["text"]).replace("\r\n", "↵").replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣")

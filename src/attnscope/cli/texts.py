@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,15 +41,13 @@ def read_text(text: str | None, file: str | None) -> str | None:
     if text is not None and file is not None:
         raise click.UsageError("--text and --file exclude each other.")
     if file is None:
-        found = text
+        found, name = text, "The text"
     elif file == "-":
-        found = _decoded(click.get_binary_stream("stdin").read(), "Standard input")
+        found, name = _decoded(sys.stdin.buffer.read(), "Standard input"), "Standard input"
     else:
-        found = _decoded(_read(Path(file).expanduser()), file)
+        found, name = _decoded(_read(Path(file).expanduser()), file), file
     if found == "":
-        raise EmptyText(
-            f"The text{f' in {file}' if file else ''} is empty", wanted="At least one character is wanted"
-        )
+        raise EmptyText(f"{name} is empty", wanted="At least one character is wanted")
     return found
 
 

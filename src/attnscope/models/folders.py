@@ -52,6 +52,15 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
+def check_json(path: Path) -> None:
+    """Refuse a folder of which a JSON file does not parse, naming the file."""
+    for file in sorted(path.glob("*.json")):
+        try:
+            json.loads(file.read_text("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise BrokenModel(f"{file} is not JSON ({error})", hint="Copy or download it again") from error
+
+
 def gguf_of(path: Path) -> str | None:
     """Return the name of a folder's one GGUF file where it has no other weights; None else."""
     if (path / "config.json").is_file() and _weights(path):

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from attnscope.errors import AttnscopeError, BrokenModel, ModelError
 from attnscope.models.codecs import HuggingFaceCodec
-from attnscope.models.folders import check_parts, gguf_of, read_config
+from attnscope.models.folders import check_json, check_parts, gguf_of, read_config
 from attnscope.models.subject import Description, Encoded, Kind, Subject
-from attnscope.models.weightfiles import check_finite, check_safetensors, weight_file
+from attnscope.models.weightfiles import check_finite, check_match, check_safetensors, weight_file
 
 _UNSTATED_CONTEXT = 4096  # tokens, for models that name no limit (relative positions): keeps a run in minutes
 _NO_LIMIT = 1_000_000_000  # transformers writes 1e30 where a tokeniser has no limit
@@ -43,7 +43,7 @@ def open_huggingface(
     gguf = gguf_of(folder)
     extra: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if gguf is None:
-        read_config(folder)
+        _check_family(transformers, folder, read_config(folder))
         check_parts(folder)
         check_safetensors(folder)
     else:
@@ -55,10 +55,30 @@ def open_huggingface(
         module = _load(transformers, folder, choice, {**extra, "dtype": dtype or "auto", "attn": attention})
     _check_finite(module, folder)
     if choice.kind == "encoder-decoder":
-        module = module.get_encoder()
+        module = cast(Any, module).get_encoder()
     description = describe(config, tokenizer, module, choice, name=name, label=label)
     codec = HuggingFaceCodec(tokenizer, description.context, _inputs_for(module))
     return Subject(description, module, codec, _forward_of(module), predicts=choice.predicts)
+
+
+def _check_family(transformers: Any, folder: Path, config: dict[str, Any]) -> None:
+    """Refuse a config of a family that the installed transformers has no code for."""
+    family, file = config.get("model_type"), folder / "config.json"
+    if family is None:
+        raise BrokenModel(
+            f"{file} names no model_type", wanted="The config of a Hugging Face model is wanted"
+        )
+    if family in transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES:
+        return
+    if "auto_map" in config:
+        raise ModelError(
+            f"{folder} wants Python code of its own to be run", wanted="attnscope never runs a model's code"
+        )
+    installed = f"transformers {transformers.__version__}"
+    raise ModelError(
+        f"{file} names the model type {family!r}, which {installed} does not know",
+        hint="A newer transformers may: pip install --upgrade transformers",
+    )
 
 
 def choose(transformers: Any, config: Any) -> Choice:
@@ -114,17 +134,13 @@ def _load(transformers: Any, folder: Path, choice: Choice, options: dict[str, An
         options["attn_implementation"] = attention
     auto = getattr(transformers, choice.auto)
 
-    def load() -> tuple[nn.Module, dict[str, Any]]:
-        return auto.from_pretrained(folder, output_loading_info=True, weights_only=True, **options)
-
-    module, info = _guarded(folder, load)
-    missing = sorted(key for key in info.get("missing_keys", ()) if "pooler" not in key)
-    if missing:
-        raise BrokenModel(
-            f"{weight_file(folder, missing[0])} lacks {len(missing)} tensors that config.json calls for, "
-            f"{missing[0]} among them",
-            hint="The weights and the config may be of different models",
+    def load() -> Any:
+        return auto.from_pretrained(
+            folder, output_loading_info=True, weights_only=True, ignore_mismatched_sizes=True, **options
         )
+
+    module, info = cast(tuple[nn.Module, dict[str, Any]], _guarded(folder, load))
+    check_match(module, folder, info)
     module.eval()
     return module
 
@@ -141,12 +157,8 @@ def _guarded(folder: Path, load: Callable[[], Any]) -> Any:
     except AttnscopeError:
         raise
     except Exception as error:  # transformers and its loaders raise many kinds, KeyError among them
+        check_json(folder)
         said = " ".join(str(error).split())
-        if "trust_remote_code" in said or "custom code" in said:
-            raise ModelError(
-                f"{folder} wants Python code of its own to be run",
-                wanted="attnscope never runs a model's code",
-            ) from error
         short = said[:300] + (" …" if len(said) > 300 else "")
         raise BrokenModel(f"{folder} cannot be opened ({type(error).__name__}: {short})") from error
 
@@ -158,7 +170,7 @@ def _forward_of(module: nn.Module) -> Callable[[Encoded], Tensor]:
     def forward(encoded: Encoded) -> Tensor:
         answer = module(**encoded.inputs, **fixed)
         found = getattr(answer, "logits", None)
-        states = found if found is not None else answer.last_hidden_state
+        states: Tensor = found if found is not None else answer.last_hidden_state
         return states[0]
 
     return forward

@@ -71,7 +71,7 @@ def _slices(text: str, found: list[Token], offsets: Sequence[Span]) -> list[Toke
         token
         if token.kind == "special" or shared[span] > 1
         else marks.of_text(token.id, text[span[0] : span[1]], continues=token.continues)
-        for token, span in zip(found, (tuple(span) for span in offsets), strict=True)
+        for token, span in zip(found, offsets, strict=True)
     ]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal["text", "space", "newline", "tab", "byte", "special"]
 
@@ -44,7 +44,7 @@ class Token:
             return bytes.fromhex("".join(self.bytes))
         return self.text.encode()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
         return asdict(self)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -62,6 +64,36 @@ def check_finite(module: nn.Module, source: Path | str) -> None:
                 wanted="Finite weights are wanted",
                 hint="The training run that wrote them may have diverged; take an earlier checkpoint",
             )
+
+
+def check_match(module: nn.Module, folder: Path, info: dict[str, Any]) -> None:
+    """Refuse weights that are not those of the config beside them; `info` is transformers' report.
+
+    A head that the class has no use for may be left over, and so may a pooler be missing: no attention passes
+    through them. Left-over layers of the kind that the model has are another model's.
+    """
+    faults = {
+        "lacks": [key for key in info.get("missing_keys", ()) if "pooler" not in key],
+        "has other sizes than config.json in": [str(key[0]) for key in info.get("mismatched_keys", ())],
+    }
+    kinds = {_numberless(name) for name in module.state_dict()}
+    faults["holds more layers than config.json, with"] = [
+        key
+        for key in info.get("unexpected_keys", ())
+        if re.search(r"\.\d+\.", key) and _numberless(key) in kinds
+    ]
+    for fault, found in faults.items():
+        if found:
+            keys = sorted(found)
+            others = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+            raise BrokenModel(
+                f"{weight_file(folder, keys[0])} {fault} {keys[0]}{others}",
+                wanted="Weights and config of one model are wanted",
+            )
+
+
+def _numberless(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
 
 
 def weight_file(folder: Path, tensor: str) -> Path:

@@ -113,13 +113,7 @@ class Gate:
             _log.exception("A request failed: %s %s", scope["method"], scope["path"])
             if answer.begun:
                 raise
-            error = Refusal(
-                500,
-                "The server met something it did not expect",
-                wanted="Nothing of yours is lost",
-                hint="Try again; the terminal in which attnscope runs says more",
-            )
-            await refuse(error)(scope, receive, answer.send)
+            await refuse(_fault())(scope, receive, answer.send)
 
     def _without_base(self, scope: Scope) -> Scope:
         path = scope["path"]
@@ -152,6 +146,15 @@ class Gate:
                 f"This request comes from another page ({origin or site})",
                 wanted="Only attnscope's own page may start or stop a run",
             )
+
+
+def _fault() -> Refusal:
+    return Refusal(
+        500,
+        "The server met something it did not expect",
+        wanted="Nothing of yours is lost",
+        hint="Try again; the terminal in which attnscope runs says more",
+    )
 
 
 def _too_much() -> Refusal:

@@ -75,7 +75,7 @@ def serve(app: FastAPI, bound: socket.socket, *, ready: Callable[[], None]) -> N
     _Server(config, ready).run(sockets=[bound])
 
 
-class _Server(uvicorn.Server):
+class _Server(uvicorn.Server):  # type: ignore[misc]
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
