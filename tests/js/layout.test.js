@@ -14,6 +14,12 @@ test('256 tokens shrink to 2 px a cell and all of them are shown', () => {
   assert.deepEqual([layout.cell, layout.rows, layout.columns, layout.gap, layout.labelled], [2, 256, 256, 0, false])
 })
 
+test('labels of several characters give way to positions before short ones do', () => {
+  const room = { rows: 54, columns: 54, width: 520, height: 520 }
+  assert.ok(heatmapLayout(room).labelled)
+  assert.ok(!heatmapLayout({ ...room, long: true }).labelled)
+})
+
 test('no layout is larger than its room, shows more cells than there are or more than 256', () => {
   for (const total of [1, 2, 3, 5, 28, 64, 97, 128, 255, 256, 257, 2048, 131072]) {
     for (const width of [120, 287, 332, 464, 512, 900]) {

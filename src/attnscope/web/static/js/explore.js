@@ -157,7 +157,7 @@ class Explore {
 
   drawNow() {
     const { session, state } = this
-    this.text.update({ models: this.models, model: state.model ?? '', text: state.text ?? '', busy: session.busy, progress: session.progress, result: session.run?.result ?? null })
+    this.text.update({ models: this.models, model: state.model ?? '', text: state.text ?? '', busy: session.busy, progress: session.run && this.slow() ? session.progress : null, result: session.run?.result ?? null })
     this.badge.update(session.run?.result ?? null)
     document.body.classList.toggle('blank', !session.run)
     if (session.run) this.drawRun(session.run)
@@ -165,13 +165,19 @@ class Explore {
     document.title = session.run ? `${this.picture.title()} · Explore · attnscope` : 'Explore · attnscope'
   }
 
+  /** A run that is over before one could read about it shows no progress. */
+  slow() {
+    return this.session.busy && performance.now() - this.session.since > 250
+  }
+
   drawNothing() {
     const { session, models, state } = this
     this.tokens.update({ tokens: [], way: state.way, chosen: -1, values: null, place: () => 0, map: this.look.map, sink: null })
     this.heads.clear()
     this.receipt.clear()
-    this.next.clear()
-    this.picture.nothing({ problem: session.problem, progress: session.progress, model: models.find(({ id }) => id === state.model), sample: this.sample })
+    const model = models.find(({ id }) => id === state.model)
+    this.next.clear(model?.unit ?? 'token')
+    this.picture.nothing({ problem: session.problem, progress: this.slow() ? session.progress : null, model, sample: this.sample })
   }
 
   /** @param {import("./session.js").Run} run */
@@ -187,7 +193,7 @@ class Explore {
     this.next.update({ unit: result.unit, predicts: result.predicts, prediction: (result.predicts && numbers.next(chosen)) || null })
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
     const cell = seen && j !== null ? numbers.cell({ site: seen.site, head }, i, j) : undefined
-    if (cell) this.receipt.update({ cell, query: seen?.query(i).spoken ?? '', key: seen?.key(j ?? 0).spoken ?? '' })
+    if (cell) this.receipt.update({ cell, query: seen?.query(i).label ?? '', key: seen?.key(j ?? 0).label ?? '' })
     else if (!seen && !this.picture.waiting()) this.receipt.clear()
     this.announce(seen)
   }

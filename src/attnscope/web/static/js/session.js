@@ -5,8 +5,8 @@ import * as api from './api.js'
 /** @typedef {import("./types.js").Result} Result @typedef {import("./types.js").Block} Block @typedef {import("./types.js").Progress} Progress */
 /** @typedef {{id: string, result: Result, thumbnails: Block}} Run */
 /**
- * run is the last one that finished, progress that of the one under way, problem what stopped the last one.
- * @typedef {{run: Run|null, progress: Progress|null, problem: api.ApiError|null, busy: boolean, asked: {model: string, text: string}|null}} Session
+ * run is the last one that finished, progress that of the one under way, since when (ms), problem what stopped the last one.
+ * @typedef {{run: Run|null, progress: Progress|null, problem: api.ApiError|null, busy: boolean, since: number, asked: {model: string, text: string}|null}} Session
  */
 
 const FIRST_LOOK = 60 // ms
@@ -15,7 +15,7 @@ const LONGEST_WAIT = 400
 /** @param {() => void} changed */
 export function createSession(changed) {
   /** @type {Session} */
-  const session = { run: null, progress: null, problem: null, busy: false, asked: null }
+  const session = { run: null, progress: null, problem: null, busy: false, since: 0, asked: null }
   let turn = 0 // answers to an older question are dropped
 
   /** @param {string} model @param {string} text */
@@ -23,7 +23,7 @@ export function createSession(changed) {
     const mine = ++turn
     const older = session.busy ? session.progress : null
     if (older) api.cancel(older.id).catch(() => {})
-    Object.assign(session, { progress: null, problem: null, busy: true, asked: { model, text } })
+    Object.assign(session, { progress: null, problem: null, busy: true, since: performance.now(), asked: { model, text } })
     changed()
     try {
       const { id } = await api.start(model, text)

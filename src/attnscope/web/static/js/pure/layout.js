@@ -6,7 +6,8 @@ export const MOST_CELLS = 256
 const SMALLEST = 2 // px of a cell that a pointer can still hit
 const LARGEST = 36
 const WHOLE_BELOW = 5 // smaller cells are whole pixels, or neighbours would differ by a visible third
-const LABELLED_FROM = 9.5 // px of a cell under which an axis shows positions instead of tokens
+/** px of a cell under which an axis shows positions instead of tokens of one character, or of several. */
+const LABELLED_FROM = { short: 7.5, long: 10.5 }
 
 /**
  * cell is the side of a square; rows and columns say how many are shown; gap is the hairline of page between cells;
@@ -15,22 +16,22 @@ const LABELLED_FROM = 9.5 // px of a cell under which an axis shows positions in
  */
 
 /**
- * @param {{rows: number, columns: number, width: number, height: number, ratio?: number}} wanted
- *   cells there are, room there is, device pixels to a CSS pixel
+ * @param {{rows: number, columns: number, width: number, height: number, ratio?: number, long?: boolean}} wanted
+ *   cells there are, room there is, device pixels to a CSS pixel, whether labels have several characters
  * @returns {Layout}
  */
-export function heatmapLayout({ rows, columns, width, height, ratio = 1 }) {
+export function heatmapLayout({ rows, columns, width, height, ratio = 1, long = false }) {
   const shownRows = Math.min(rows, MOST_CELLS, Math.floor(height / SMALLEST))
   const shownColumns = Math.min(columns, MOST_CELLS, Math.floor(width / SMALLEST))
   const room = Math.min(width / Math.max(1, shownColumns), height / Math.max(1, shownRows), LARGEST)
   const unit = room < WHOLE_BELOW ? 1 : 1 / ratio
-  const cell = room < LABELLED_FROM && room >= WHOLE_BELOW ? room : Math.max(SMALLEST, Math.floor(room / unit) * unit)
+  const cell = Math.max(SMALLEST, Math.floor(room / unit) * unit)
   return {
     cell,
     rows: shownRows,
     columns: shownColumns,
     gap: cell >= 8 ? 1 : 0,
-    labelled: cell >= LABELLED_FROM,
+    labelled: cell >= LABELLED_FROM[long ? 'long' : 'short'],
     width: cell * shownColumns,
     height: cell * shownRows,
   }

@@ -7,6 +7,8 @@ import { count, two } from '../pure/number.js'
 /** @typedef {import("../types.js").Span} Span @typedef {import("../pure/layout.js").Layout} Layout */
 /** @typedef {{label: string, faint: boolean}} Word */
 
+const TAB = { left: 16, top: 34 } // px along the axis of a tab that holds a position
+
 /**
  * One axis of labels. The chosen and the pointed-at position each have a tab of their own, shown even where labels are thinned.
  * @param {HTMLElement} el @param {"left"|"top"} side
@@ -27,7 +29,10 @@ export function mountAxis(el, side) {
     tab.hidden = !inside
     if (!inside) return
     say(tab, layout.labelled ? word(at).label : count(at))
-    css(tab, middle(at - span.start, layout.cell, side, layout.labelled ? layout.cell : 16))
+    const size = layout.labelled ? Math.max(layout.cell, 14) : TAB[side]
+    const spot = middle(at - span.start, layout.cell, side, size)
+    if (side === 'top') spot.left = Math.max(0, Math.min(layout.width - size, spot.left))
+    css(tab, spot)
   }
 
   return {
@@ -37,7 +42,7 @@ export function mountAxis(el, side) {
       const { span, layout, word } = data
       attr(el, 'data-upright', data.upright && layout.labelled ? '' : null)
       el.classList.toggle('ticks', !layout.labelled)
-      const at = layout.labelled ? Array.from({ length: span.size }, (_, k) => span.start + k) : tickPositions(span, layout.cell, side === 'top' ? 40 : 28)
+      const at = layout.labelled ? Array.from({ length: span.size }, (_, k) => span.start + k) : ticksBeside(span, layout.cell, data.chosen, side)
       put(labels, ...at.map((position) => {
         const { label, faint } = layout.labelled ? word(position) : { label: count(position), faint: true }
         return h('span', { class: faint ? 'faint' : '', style: middle(position - span.start, layout.cell, side, layout.labelled ? layout.cell : 16) }, label)
@@ -52,6 +57,12 @@ export function mountAxis(el, side) {
       else place(pointed, at)
     },
   }
+}
+
+/** Positions to write, without those that the chosen one's tab would cover. @param {Span} span @param {number} cell @param {number|null} chosen @param {"left"|"top"} side */
+function ticksBeside(span, cell, chosen, side) {
+  const ticks = tickPositions(span, cell, side === 'top' ? 40 : 26)
+  return chosen === null ? ticks : ticks.filter((at) => Math.abs(at - chosen) * cell >= TAB[side])
 }
 
 /**

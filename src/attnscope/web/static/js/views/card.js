@@ -19,18 +19,17 @@ export function card({ title, text, hint, bad = false, button = null, bar }) {
 
 /**
  * "Layer 19 of 30 · 2,048 tokens · about 4 s left"
- * @param {import("../types.js").Progress|null} progress
+ * @param {import("../types.js").Progress} progress
  */
 export function progressText(progress) {
-  if (!progress) return 'Starting'
   const step = progress.step || { waiting: 'Waiting for the run before', loading: 'Loading the model' }[/** @type {string} */ (progress.state)] || 'Running'
   return [step, timeLeft(progress.seconds_left)].filter(Boolean).join(' · ')
 }
 
-/** The card of a run that is under way while nothing older can stay. @param {HTMLElement} el @param {import("../types.js").Progress|null} progress @param {{layers: number}|undefined} model @param {() => void} cancel */
+/** The card of a run that is under way while nothing older can stay. @param {HTMLElement} el @param {import("../types.js").Progress} progress @param {{layers: number}|undefined} model @param {() => void} cancel */
 export function showProgress(el, progress, model, cancel) {
-  const title = progress?.state === 'loading' ? 'Loading the model' : model ? `Recording ${count(model.layers)} layers` : 'Recording'
-  put(el, card({ title, text: progressText(progress), bar: { done: progress?.done ?? 0, total: progress?.total ?? 0 }, button: { label: 'Cancel', act: cancel } }))
+  const title = progress.state === 'loading' ? 'Loading the model' : model ? `Recording ${count(model.layers)} layers` : 'Recording'
+  put(el, card({ title, text: progressText(progress), bar: { done: progress.done, total: progress.total }, button: { label: 'Cancel', act: cancel } }))
 }
 
 /** @param {{done: number, total: number}} bar percent done */

@@ -21,10 +21,10 @@ import { mountTip } from './tip.js'
 /** @typedef {{rows: number, columns: number, label: number, upright: boolean}} Shape cells there are, px of the longest token, whether tokens have several characters */
 /** @typedef {{choose: (i: number, j: number, how: "pointer"|"key") => void, leave: () => void, resize: () => void, row: (i: number) => void}} On row: a query's whole row is wanted */
 
-const SIDE = 72 // px right of the plane: bars of entropy and a number
+const SIDE = 61 // px right of the plane: bars of entropy and a number
 const FOOT = 40 // px under it: bars received and a number
-const BAR = { right: SIDE - 36, bottom: 20 } // px of the longest bar
-const TICKS = { left: 40, top: 24 } // gutters of an axis of positions
+const BAR = { right: 28, bottom: 20 } // px of the longest bar
+const TICKS = { left: 33, top: 24 } // gutters of an axis of positions
 
 /** @param {HTMLElement} el @param {On} on @param {() => number} room px of height there are for all of it */
 export const mount = (el, on, room) => new Heatmap(el, on, room)
@@ -81,15 +81,15 @@ class Heatmap {
     const fixed = matchMedia('(min-width: 1321px) and (min-height: 640px)').matches
     const side = narrow ? 0 : SIDE
     const room = { width: this.el.clientWidth - side, height: fixed ? this.room() - FOOT : Infinity }
-    const long = Math.min(88, shape.label + 10)
+    const long = Math.min(72, shape.label + 8)
     const words = shape.upright ? { left: long, top: long } : narrow ? { left: 22, top: 20 } : { left: 24, top: 24 }
     const fit = (/** @type {{left: number, top: number}} */ { left, top }) =>
-      heatmapLayout({ rows: shape.rows, columns: shape.columns, width: room.width - left, height: Math.max(160, room.height - top), ratio: devicePixelRatio })
+      heatmapLayout({ rows: shape.rows, columns: shape.columns, width: room.width - left, height: Math.max(160, room.height - top), ratio: devicePixelRatio, long: shape.upright })
     const layout = fit(words)
     const gutters = layout.labelled ? words : TICKS
     this.#layout = layout.labelled ? layout : { ...fit(TICKS), labelled: false }
     this.#upright = shape.upright
-    css(this.hm, { '--left': gutters.left, '--top': gutters.top, '--side': side, '--cell': this.#layout.cell })
+    css(this.el.parentElement ?? this.el, { '--left': gutters.left, '--top': gutters.top, '--side': side, '--cell': this.#layout.cell })
     return { rows: this.#layout.rows, columns: this.#layout.columns }
   }
 

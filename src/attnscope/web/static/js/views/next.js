@@ -17,7 +17,7 @@ export function mount(el) {
   return {
     /** @param {{unit: "character"|"token", predicts: boolean, prediction: Prediction|null}} data */
     update({ unit, predicts, prediction }) {
-      put(title, unit === 'character' ? 'Next character' : 'Next token')
+      put(title, `Next ${unit}`)
       put(after, prediction ? `after ${count(prediction.after)}` : '')
       put(entropy, prediction ? `entropy ${two(prediction.entropy)} nats` : '')
       if (!predicts) return put(list, h('p', { class: 'dim small' }, 'This model fills gaps; it does not predict what comes next.'))
@@ -27,7 +27,11 @@ export function mount(el) {
         h('div', { class: 'pred', role: 'listitem', 'aria-label': `${spoken(token)}, ${weight(p)}` },
           chip(token), h('span', { class: 'bar' }, h('i', { style: { width: `${(100 * p) / most}%` } })), h('span', { class: 'p' }, weight(p)))))
     },
-    clear: () => put(list),
+    /** @param {"character"|"token"} unit */
+    clear(unit) {
+      put(title, `Next ${unit}`)
+      for (const el of [after, entropy, list]) put(el)
+    },
     destroy() {},
   }
 }

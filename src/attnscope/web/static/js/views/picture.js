@@ -3,7 +3,7 @@
 import { attr, h, put } from '../dom.js'
 import { label, onlyMarks, spoken } from '../pure/marks.js'
 import { windowOver } from '../pure/layout.js'
-import { count, two, small } from '../pure/number.js'
+import { count, fixed, two } from '../pure/number.js'
 import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure/scale.js'
 import { strongest } from '../pure/selection.js'
 import { isSite, listed, longName, nearest } from '../pure/sites.js'
@@ -69,7 +69,7 @@ class Picture {
     this.#shown = null
     this.#waiting = false
     this.#show('', '', false)
-    if (!problem) return showProgress(this.cards, progress, model, this.on.cancel)
+    if (!problem) return progress ? showProgress(this.cards, progress, model, this.on.cancel) : put(this.cards)
     const empty = problem.status === 499
     const offer = problem.offer ?? (empty && sample ? { label: 'Use the sample line', text: sample.text } : null)
     put(this.cards, card({
@@ -163,7 +163,7 @@ class Picture {
   #refused(site, head, result) {
     const verdict = site.certificate[head]
     const allowed = result.certificate.allowed_z
-    const figures = verdict.z === null ? '' : `: residual ${two(verdict.z)}${allowed === null ? '' : `, allowed ${small(allowed)}`}`
+    const figures = verdict.z === null ? '' : `: residual ${fixed(verdict.z, 1)}${allowed === null ? '' : `, allowed ${count(allowed)}`}`
     const name = longName(site, result)
     this.#show(`${name} · Head ${head}`, '', false)
     const other = site.certificate.findIndex(({ verdict: word }) => word === 'passed')

@@ -5,7 +5,7 @@ import { count, plural } from '../pure/number.js'
 import { progressText, share } from './card.js'
 
 /** @typedef {import("../types.js").Model} Model @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Progress} Progress */
-/** @typedef {{models: Model[], model: string, text: string, busy: boolean, progress: Progress|null, result: Result|null}} Data */
+/** @typedef {{models: Model[], model: string, text: string, busy: boolean, progress: Progress|null, result: Result|null}} Data progress is null too where a card shows it */
 /** @typedef {{run: (model: string, text: string) => void, cancel: () => void}} On */
 
 /** @param {HTMLElement} el @param {On} on */

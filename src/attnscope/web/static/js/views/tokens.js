@@ -16,7 +16,8 @@ import { pieces } from './chip.js'
 /** @typedef {{choose: (token: number, how: "pointer"|"key") => void, turn: (way: Way) => void, table: () => void}} On */
 
 const BEST = 4
-const MANY = 64 // from here on chips are smaller
+const GAP = 3 // px round the chips, for their rings
+const MANY = 42 // from here on chips are smaller
 
 /** @param {HTMLElement} el @param {On} on */
 export const mount = (el, on) => new Tokens(el, on)
@@ -26,6 +27,7 @@ class Tokens {
   /** @type {Token[]} */ #built = []
   /** @type {HTMLElement[]} */ #chips = []
   #chosen = -1
+  #room = 0 // px of height, as it was when the chosen chip was last brought into view
 
   /** @param {HTMLElement} el @param {On} on */
   constructor(el, on) {
@@ -59,10 +61,10 @@ class Tokens {
     for (const way of /** @type {const} */ (['at', 'by'])) attr(this.ways[way], 'aria-pressed', data.way === way)
     const token = data.tokens[data.chosen]
     say(this.where, token ? `${spoken(token)}, position ${count(data.chosen)}` : '')
-    this.#choose(data.chosen)
-    this.#shade(data)
     put(this.sentence, ...this.#words(data))
     this.table.hidden = !data.values
+    this.#choose(data.chosen)
+    this.#shade(data)
     this.tip.hidden = true
   }
 
@@ -80,17 +82,26 @@ class Tokens {
   /** @param {number} at */
   #choose(at) {
     const chip = this.#chips[at]
-    if (at === this.#chosen || !chip) return
+    const room = this.flow.clientHeight
+    if (!chip || (at === this.#chosen && room === this.#room)) return
+    this.#room = room
     const before = this.#chips[this.#chosen]
-    const focused = before && before === document.activeElement
-    if (before) attr(before, 'aria-selected', false)
-    if (before) before.tabIndex = -1
-    attr(chip, 'aria-selected', true)
-    chip.tabIndex = 0
+    const focused = before !== undefined && before === document.activeElement
+    if (before) Object.assign(before, { tabIndex: -1, ariaSelected: 'false' })
+    Object.assign(chip, { tabIndex: 0, ariaSelected: 'true' })
     this.#chosen = at
-    const box = chip.offsetTop - this.flow.offsetTop
-    if (box < this.flow.scrollTop || box + chip.offsetHeight > this.flow.scrollTop + this.flow.clientHeight) this.flow.scrollTop = box - this.flow.clientHeight / 2
+    this.#reveal(chip)
     if (focused) chip.focus({ preventScroll: true })
+  }
+
+  /** Scrolls inside the panel alone, to whole lines. @param {HTMLElement} chip */
+  #reveal(chip) {
+    const { flow } = this
+    const top = (/** @type {HTMLElement} */ el) => el.offsetTop - flow.offsetTop - GAP
+    const [from, to] = [top(chip), top(chip) + chip.offsetHeight + 2 * GAP]
+    if (from >= flow.scrollTop && to <= flow.scrollTop + flow.clientHeight) return
+    const first = this.#chips.find((other) => top(other) >= to - flow.clientHeight)
+    flow.scrollTop = from < flow.scrollTop ? from : first ? top(first) : from
   }
 
   /** @param {Data} data */
