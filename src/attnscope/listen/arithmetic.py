@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -29,20 +30,21 @@ def match(call: Call, scoring: Scoring) -> Matched:
     """The arithmetic of an eager call. Without a bit-equal candidate, the nearest one, and bit_exact is
     False.
     """
-    candidates = list(_candidates(call))
+    candidates = list(dict.fromkeys(_candidates(call)))
     if call.grid is None or call.dropout > 0:
         return Matched(candidates[0], "head", None)
-    bounds = [replace(scoring, arithmetic=one).bind(call.q, call.k) for one in candidates]
     block = next(iter(row_blocks(call.q.shape[2])), slice(0, 0))
-    distances = [_distance(bound, call.grid, block) for bound in bounds]
-    ranked = sorted(range(len(bounds)), key=lambda at: distances[at])
-    for at in ranked:
-        if distances[at] > 0:
-            break
-        reach = _reach(bounds[at], call.grid)
+    bound = scoring.bind(call.q, call.k)
+    nearest, smallest = candidates[0], math.inf
+    for candidate in candidates:
+        bound = replace(bound, scoring=replace(scoring, arithmetic=candidate))
+        distance = _distance(bound, call.grid, block)
+        reach = _reach(bound, call.grid) if distance == 0 else None
         if reach is not None:
-            return Matched(candidates[at], reach, True)
-    return Matched(candidates[ranked[0]], "head", False)
+            return Matched(candidate, reach, True)
+        if distance < smallest:
+            nearest, smallest = candidate, distance
+    return Matched(nearest, "head", False)
 
 
 def _candidates(call: Call) -> Iterator[Arithmetic]:

@@ -45,4 +45,4 @@ class Call:
 
 
 class CannotShowError(Exception):
-    """Says why a call gives no picture. The reason goes into recording.missing; it is never raised to a user."""
+    """Why a call gives no picture; it goes into recording.missing, and is never raised to a user."""

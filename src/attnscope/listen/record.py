@@ -45,6 +45,7 @@ def record(
     """
     _check(model, keep)
     _refuse_compiled(model)
+    model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
     wanted = Wanted(keep, _numbers(layers), heads)
     recording = Recording(tokens=_tokens(tokens), model=_described(model), keep=keep)
     session = Session(model, recording, wanted, progress)
@@ -121,8 +122,8 @@ def _refuse_compiled(model: nn.Module) -> None:
         raise NothingRecorded(
             f"The {type(model).__name__} is compiled, and compiled code cannot be listened to",
             wanted="A model that runs step by step",
-            hint='Open the block inside torch.compiler.set_stance("force_eager"), or record it before compiling; '
-            "its outputs may differ from the compiled ones in the last digits",
+            hint="Record and call the model that was compiled (model._orig_mod), or do both inside "
+            'torch.compiler.set_stance("force_eager"); its outputs may differ from the compiled ones in the last digits',
         )
 
 

@@ -19,8 +19,8 @@ FORMAT = "attnscope recording"
 VERSION = 1
 
 PLAIN = (
-    "index", "name", "order", "layer", "kind", "stack", "route", "batch", "heads", "key_heads", "tq", "tk", "d",
-    "dv", "offset", "keep", "bit_exact", "reach",
+    "index", "name", "order", "layer", "kind", "stack", "route", "batch", "heads", "key_heads", "tq", "tk",
+    "d", "dv", "offset", "keep", "bit_exact", "reach",
 )  # fmt: skip
 """The fields of a site that are plain data."""
 

@@ -85,8 +85,8 @@ def _pack_mask(
     cells = sizes[0] * sizes[1] * sizes[2] * sizes[3]
     if cells > LARGEST_MASK:
         raise RecordingError(
-            f"A mask of {sizes[2]:,} x {sizes[3]:,} cells for {sizes[0]} x {sizes[1]} batches and heads follows "
-            "a rule that no spans can say",
+            f"A mask of {sizes[2]:,} x {sizes[3]:,} cells for {sizes[0]} x {sizes[1]} batches and heads "
+            "follows a rule that no spans can say",
             wanted=f"At most {LARGEST_MASK:,} cells to write as bits",
             hint="Record fewer heads or a shorter text, or keep the recording in memory",
         )
