@@ -167,8 +167,8 @@ def test_a_float_key_mask_is_added_to_the_scores(out_of) -> None:
     close(got.flatten(), torch.tensor([0.268941, 0.731059]))
 
 
-@pytest.mark.parametrize("shape", [(4, 4, 4, 4), (4, 1, 1, 4), (1, 4, 4, 1), (4, 4), (1, 1), (4,), (4, 1), (4,
-1, 4)]) def test_mask_axes_are_counted_from_the_right(make, out_of, shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("shape", [(4, 4, 4, 4), (4, 1, 1, 4), (1, 4, 4, 1), (4, 4), (1, 1), (4,), (4, 1)])
+def test_mask_axes_are_counted_from_the_right(make, out_of, shape: tuple[int, ...]) -> None:
     """Case 11: with batch, heads and length alike, a swapped axis would pass unseen by shape."""
     q, k, v = make(b=4, h=4, tq=4)
     seen = torch.rand(shape) > 0.35
@@ -194,8 +194,10 @@ def test_query_heads_share_key_heads_in_order(make, out_of) -> None:
     q, k, v = make(h=4, hk=2)
     want = plain(q, k, v, torch.ones(13, 13, dtype=torch.bool))
     close(out_of(q, k, v, None), want)
-    close(out_of(q, k, v, masks.window(4, 4)), plain(q, k, v, (torch.arange(13) - torch.arange(13)[:,
-    None]).abs() <= 4))
+    close(
+        out_of(q, k, v, masks.window(4, 4)),
+        plain(q, k, v, (torch.arange(13) - torch.arange(13)[:, None]).abs() <= 4),
+    )
 
 
 def test_four_query_heads_and_three_key_heads_are_refused(make, out_of, as_a_user) -> None:
@@ -333,8 +335,8 @@ def test_minus_infinity_in_a_bias_hides_its_cell(make, out_of) -> None:
     bias = torch.randn(13, 13).masked_fill(~seen, -math.inf)
     both = out_of(q, k, v, Scoring(bias=TensorBias(bias), mask=masks.causal()))
     tril = torch.ones(13, 13, dtype=torch.bool).tril()
-    extra = bias.masked_fill(~seen, 0.0).double() * math.sqrt(5)  # the oracle below divides by sqrt(d) once
-    more q_more = torch.cat([q.double(), extra.expand(2, 6, 13, 13)], -1)
+    extra = bias.masked_fill(~seen, 0.0).double() * math.sqrt(5)  # the oracle divides by it again
+    q_more = torch.cat([q.double(), extra.expand(2, 6, 13, 13)], -1)
     k_more = torch.cat([k.double(), torch.eye(13, dtype=torch.float64).expand(2, 6, 13, 13)], -1)
     close(both, plain(q_more, k_more, v, seen & tril, scale=1 / math.sqrt(5)), dtype=torch.float32)
 

@@ -119,7 +119,7 @@ def _backward(
         for name, x in inputs.items()
         if name in needs and x is not None
     }
-    for rows in row_blocks(bound):
+    for rows in row_blocks(bound) if total else []:
         for cols in column_blocks(bound, rows):
             cuts = {"q": rows, "k": cols, "v": cols}
             parts = {
