@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Sequence
 
 import click
+from click.utils import PacifyFlushWrapper
 
 from attnscope.cli.lazy import LazyGroup
 from attnscope.errors import AttnscopeError
@@ -64,6 +65,9 @@ def run(words: list[str]) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return BROKEN_PIPE
+    except SystemExit as left:
+        # click leaves in this way where the reader of stdout went away, having made the last flush quiet
+        return BROKEN_PIPE if isinstance(sys.stdout, PacifyFlushWrapper) else _code(left)
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -84,6 +88,10 @@ def _refuse(sentence: str, debug: bool) -> int:
         traceback.print_exc()
     click.echo(sentence, err=True)
     return REFUSED
+
+
+def _code(left: SystemExit) -> int:
+    return left.code if isinstance(left.code, int) else int(left.code is not None)
 
 
 def _silence_stdout() -> None:
