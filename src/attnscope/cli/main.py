@@ -16,7 +16,6 @@ import traceback
 from collections.abc import Sequence
 
 import click
-from click.utils import PacifyFlushWrapper
 
 from attnscope.cli.lazy import LazyGroup
 from attnscope.errors import AttnscopeError
@@ -54,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run(words: list[str]) -> int:
     """Run one command line; returns the exit code and never raises for a user's mistake."""
-    debug = "--debug" in words[:1]
+    debug, stdout = "--debug" in words[:1], sys.stdout
     try:
         code = group.main(args=words, prog_name="attnscope", standalone_mode=False)
         sys.stdout.flush()
@@ -66,8 +65,8 @@ def run(words: list[str]) -> int:
         _silence_stdout()
         return BROKEN_PIPE
     except SystemExit as left:
-        # click leaves in this way where the reader of stdout went away, having made the last flush quiet
-        return BROKEN_PIPE if isinstance(sys.stdout, PacifyFlushWrapper) else _code(left)
+        # click leaves in this way where the reader of stdout went away, with a stdout that flushes quietly
+        return BROKEN_PIPE if sys.stdout is not stdout else _code(left)
     except click.ClickException as error:
         error.show()
         return error.exit_code
