@@ -30,7 +30,7 @@ def command(*, model: str, prompt: str, length: int, temperature: float, seed: i
     MODEL is embedded, lesson, lesson-no-positions, or a folder that `attnscope train` wrote. The same seed
     gives the same text.
     """  # fmt: skip
-    from attnscope.gpt.generate import stream
+    from attnscope.gpt.sampling import stream
     from attnscope.gpt.shipped import open_gpt
 
     made = stream(open_gpt(model), prompt, length, temperature=temperature, seed=seed)

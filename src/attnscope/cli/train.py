@@ -114,7 +114,7 @@ def _finish(run: Training, source: str) -> None:
     """Everything after the last step: files, losses, card, sample."""
     from attnscope.gpt.card import Result, write_card
     from attnscope.gpt.curve import write_curve
-    from attnscope.gpt.generate import generate
+    from attnscope.gpt.sampling import generate
     from attnscope.gpt.store import load
 
     click.echo("Measuring the validation loss over the whole last 10% of the text ...", err=True)

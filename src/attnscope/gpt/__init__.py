@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attnscope.gpt.config import GPTConfig as GPTConfig
-    from attnscope.gpt.generate import generate as generate
     from attnscope.gpt.model import GPT as GPT
+    from attnscope.gpt.sampling import generate as generate
     from attnscope.gpt.shipped import load_shipped as load_shipped
     from attnscope.gpt.shipped import shipped_folder as shipped_folder
     from attnscope.gpt.store import load as load
@@ -18,7 +18,7 @@ _HOME = {
     "CharacterTokenizer": "tokenizer",
     "GPT": "model",
     "GPTConfig": "config",
-    "generate": "generate",
+    "generate": "sampling",
     "load": "store",
     "load_shipped": "shipped",
     "shipped_folder": "shipped",

@@ -52,14 +52,15 @@ _LAPTOP = Recipe(
     measure_every=500,
 )
 _EMBEDDED = Recipe(
-    steps=1800,
+    steps=1500,
     batch=12,
     optimiser="muon",
     rate=4e-3,
     matrix_rate=0.02,
     warmup=50,
     cooldown=0.6,
-    measure_every=450,
+    measure_every=500,
+    save_every=50,
 )
 
 PRESETS = {
