@@ -33,7 +33,9 @@ def heard(*args: Any, **kwargs: Any) -> Recording:
 def certified(recording: Recording) -> bool:
     site = recording.sites[0]
     certificate = site.certificate
-    return certificate is not None and all(verdict == "passed" for row in certificate.verdict for verdict in row)
+    return certificate is not None and all(
+        verdict == "passed" for row in certificate.verdict for verdict in row
+    )
 
 
 def oracle(q: Tensor, k: Tensor, mask: Tensor | None, scale: float | None = None) -> Tensor:
@@ -94,7 +96,9 @@ def test_grouped_heads_come_in_three_ways() -> None:
             torch.testing.assert_close(recording.sites[0].weights(head, batch=1), expected, rtol=0, atol=1e-6)
     one = heard(q, k[:, :1], v[:, :1])
     assert one.sites[0].key_heads == 1
-    torch.testing.assert_close(one.sites[0].weights(5), oracle(q[0, 5], k[0, 0], None).float(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(
+        one.sites[0].weights(5), oracle(q[0, 5], k[0, 0], None).float(), rtol=0, atol=1e-6
+    )
     assert all(certified(recording) for recording in (flagged, repeated, one))
 
 

@@ -33,7 +33,9 @@ def test_a_thread_without_a_context_falls_to_the_only_open_recording(plain: Plai
 def test_two_recordings_of_a_model_and_a_thread_without_either_is_an_error(plain: Plain) -> None:
     model, x = plain(), torch.randn(1, 9, 40)
     with record(model), record(model) as inner:
-        with pytest.raises(RecordingError, match="2 open recordings know this Plain, and this thread has none"):
+        with pytest.raises(
+            RecordingError, match="2 open recordings know this Plain, and this thread has none"
+        ):
             in_thread(lambda: model(x))
         model(x)
     assert len(inner.sites) == 2
@@ -136,7 +138,10 @@ def test_an_encoder_of_torch_alone_is_nothing_recorded_with_the_reason() -> None
     x = torch.randn(2, 11, 40)
     with torch.no_grad():
         alone = model(x)
-        with pytest.raises(NothingRecorded, match=r"layers\.0: torch's own multi-head attention"), record(model):
+        with (
+            pytest.raises(NothingRecorded, match=r"layers\.0: torch's own multi-head attention"),
+            record(model),
+        ):
             assert torch.equal(model(x), alone)
 
 

@@ -116,7 +116,12 @@ def test_inference_mode_gives_ordinary_tensors(tiny: Tiny, inputs: Inputs) -> No
 def test_attention_dropout_in_training_is_not_certifiable(inputs: Inputs) -> None:
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    sizes: dict[str, Any] = {"vocab_size": 101, "hidden_size": 48, "intermediate_size": 64, "num_hidden_layers": 1}
+    sizes: dict[str, Any] = {
+        "vocab_size": 101,
+        "hidden_size": 48,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+    }
     config = LlamaConfig(**sizes, num_attention_heads=6, attention_dropout=0.3)
     for attention in ("sdpa", "eager"):
         model = LlamaForCausalLM._from_config(config, attn_implementation=attention).train()
@@ -143,7 +148,10 @@ def test_gradient_checkpointing_does_not_record_a_layer_twice(tiny: Tiny, inputs
 
 def test_layers_and_heads_are_kept_as_asked(tiny: Tiny, inputs: Inputs) -> None:
     for attention in ("sdpa", "eager"):
-        model, given = tiny("gpt-oss" if attention == "eager" else "llama", attention), inputs("llama", "left")
+        model, given = (
+            tiny("gpt-oss" if attention == "eager" else "llama", attention),
+            inputs("llama", "left"),
+        )
         with record(model) as whole:
             model(**given)
         with record(model, layers=[1], heads=[5, 0]) as part:
@@ -152,9 +160,13 @@ def test_layers_and_heads_are_kept_as_asked(tiny: Tiny, inputs: Inputs) -> None:
         site, full = part.site(1), whole.site(1)
         assert site.kept == (0, 5) and site.heads == 6 and site.q.shape[1] == site.k.shape[1] == 2
         for head in (0, 5):
-            torch.testing.assert_close(site.weights(head, batch=1), full.weights(head, batch=1), rtol=0, atol=1e-6)
+            torch.testing.assert_close(
+                site.weights(head, batch=1), full.weights(head, batch=1), rtol=0, atol=1e-6
+            )
             assert site.cell(head, 9, 8).head == head
-        with pytest.raises(NotKept, match="Head 3 of model.layers.1.self_attn was not kept. One of the heads 0, 5"):
+        with pytest.raises(
+            NotKept, match="Head 3 of model.layers.1.self_attn was not kept. One of the heads 0, 5"
+        ):
             site.weights(3)
         with record(model, heads={0: [2]}) as one:
             model(**given)
@@ -176,7 +188,9 @@ def test_keep_says_what_is_held(tiny: Tiny, inputs: Inputs) -> None:
     assert held == {"summary": [], "qk": ["q", "k"], "qkv": ["q", "k", "v"], "all": ["q", "k", "v"]}
     with record(model, keep="summary") as recording:
         model(**given)
-    with pytest.raises(NotKept, match='q of model.layers.0.self_attn was not kept: .*keep=\'summary\'. keep="qk" or'):
+    with pytest.raises(
+        NotKept, match="q of model.layers.0.self_attn was not kept: .*keep='summary'. keep=\"qk\" or"
+    ):
         recording.site(0).weights(0)
 
 

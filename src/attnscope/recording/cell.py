@@ -114,7 +114,8 @@ def cell_of(bound: Bound, v: Tensor | None, head: int, i: int, j: int, *, batch:
     k = bound.k[batch, _key_head(bound, head), j].to(torch.float64)
     visible, score = bool(row.visible[j]), float(row.scores[j])
     recomputed = math.exp((score - row.peak) - row.logsum) if visible and row.peak > -math.inf else 0.0
-    allowed = _allowed(bound, row, head, i, batch, recomputed)
+    errors = _errors(bound, row, head, i, batch)
+    allowed = _allowed(bound, row, errors, j, recomputed) if visible else 0.0
     seen = row.scores[row.visible]
     softcap, bias = bound.scoring.softcap, row.bias
     return Cell(
@@ -159,33 +160,40 @@ def _row(bound: Bound, head: int, i: int, batch: int) -> _Row:
     return _Row(products, scaled, capped, added, scores, visible, peak, total, sink)
 
 
-def _allowed(bound: Bound, row: _Row, head: int, i: int, batch: int, weight: float) -> float:
-    """How far the shown weight may be from the float64 one: a bound on the roundings, after Higham's gamma_n.
+def _allowed(bound: Bound, row: _Row, errors: Tensor, j: int, weight: float) -> float:
+    """How far the shown weight may be from the float64 one, when every score of the row errs by its `errors` (tk)."""
+    how, compute = bound.arithmetic, compute_dtype(bound.q.dtype)
+    soft, cast = how.softmax or compute, how.weights or compute
+    seen = row.visible
+    smallest = ((row.scores - row.peak - row.logsum).exp() * (-errors).exp())[
+        seen
+    ].sum()  # of the row's weights
+    if row.sink is not None:
+        smallest += math.exp(row.sink - row.peak - row.logsum - UNIT[how.scores or compute] * abs(row.sink))
+    factor = math.exp(min(float(errors[j]), 500.0)) / max(float(smallest), 1e-200)
+    relative = factor - 1 + 4 * UNIT[soft] + UNIT[cast] + int(seen.sum()) * UNIT[compute]
+    return weight * relative + SMALLEST[soft] + SMALLEST[cast] + 2.0**-126
 
-    A product of d terms errs by (d + 2) u |q| |k| at most, each later step by half a unit of its result; a
-    softmax turns an error e of the scores into a factor exp(2 e) of the weight.
+
+def _errors(bound: Bound, row: _Row, head: int, i: int, batch: int) -> Tensor:
+    """A bound on the rounding error of each score of a row, (tk), after Higham's gamma_n.
+
+    A product of d terms errs by (d + 2) u |q|.|k| at most, in any order; each later step by u times its result.
     """
     how, softcap, compute = bound.arithmetic, bound.scoring.softcap, compute_dtype(bound.q.dtype)
     ours, product, score = UNIT[compute], UNIT[how.products or compute], UNIT[how.scores or compute]
     q = bound.q[batch, head, i].to(torch.float64)
-    k = bound.k[batch, _key_head(bound, head)].to(torch.float64)[row.visible]
-    reach = float((k.abs() @ q.abs()).max()) if len(k) else 0.0  # at least |q.k|, in any order of its terms
-    error = (bound.shape.d + 2) * ours * reach + product * _largest(row.products, row)
+    k = bound.k[batch, _key_head(bound, head)].to(torch.float64)
+    reach = k.abs() @ q.abs()  # (tk)
+    error = (bound.shape.d + 2) * ours * reach + product * row.products.abs()
     error = abs(bound.scale) * (error + (product * reach if how.scale_q else 0.0))
-    error += score * (_largest(row.scaled, row) + (3 * softcap if softcap is not None else 0.0))
+    error = error + score * (row.scaled.abs() + (3 * softcap if softcap is not None else 0.0))
     if row.bias is not None:
-        error += score * (2 * _largest(row.bias, row) + _largest(row.scores, row))
-    spread = _largest(row.scores, row) + (abs(row.peak) if row.peak > -math.inf else 0.0)
-    error += 4 * ours * (spread + 1) + (score * spread if how.subtract_max else 0.0)
-    soft, cast = UNIT[how.softmax or compute], UNIT[how.weights or compute]
-    relative = math.expm1(min(2 * error, 700.0)) + 4 * soft + cast + len(k) * ours
-    smallest = SMALLEST[how.softmax or compute] + SMALLEST[how.weights or compute]
-    return weight * relative + smallest + 2.0**-126
-
-
-def _largest(x: Tensor, row: _Row) -> float:
-    """The largest absolute value among the visible keys of a row; 0 where there is none."""
-    return float(x[row.visible].abs().max()) if bool(row.visible.any()) else 0.0
+        error = error + score * (2 * row.bias.abs() + row.scores.abs())
+    if row.peak == -math.inf:
+        return error
+    error = error + 4 * ours * (row.scores.abs() + abs(row.peak) + 1)
+    return error + (score * (row.scores - row.peak).abs() if how.subtract_max else 0.0)
 
 
 def _mixed(v: Tensor, weight: float) -> Mixed:

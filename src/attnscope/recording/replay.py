@@ -28,9 +28,9 @@ BLOCK = 16  # rows: the fewest that give the same bits as the whole product
 
 def row_blocks(tq: int, block: int = BLOCK) -> Iterator[slice]:
     """Aligned blocks of `block` rows; the last takes the remainder, so none is smaller unless tq is."""
-    starts = list(range(0, max(tq - block, 0) + 1, block)) if tq else []
-    for start, stop in zip(starts, [*starts[1:], tq], strict=True):
-        yield slice(start, stop)
+    if tq:
+        starts = list(range(0, max(tq - block, 0) + 1, block))
+        yield from map(slice, starts, [*starts[1:], tq])
 
 
 def blocks_around(rows: slice, tq: int, block: int = BLOCK) -> Iterator[slice]:

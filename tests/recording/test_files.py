@@ -1,0 +1,311 @@
+"""Recordings on disk: whole or not at all, mapped in when asked for, and every fault named with its file."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from attnscope.errors import BrokenRecording, NotKept, RecordingError
+from attnscope.recording import Recording, Site, load, packing, writing
+from attnscope.recording.manifest import seal
+
+MakeSite = Callable[..., Site]
+RecordingOf = Callable[..., Recording]
+
+
+@pytest.fixture
+def saved(make_site: MakeSite, recording_of: RecordingOf, tmp_path: Path) -> Path:
+    """A recording of two sites on disk."""
+    return recording_of(make_site("padded"), make_site("bias", index=1), tokens=["a"] * 37).save(
+        tmp_path / "look"
+    )
+
+
+def touch_all(recording: Recording) -> None:
+    for site in recording.sites:
+        site.weights(0)
+        site.cell(1, 5, 3)
+        site.summary()
+
+
+def same_site(ours: Site, theirs: Site) -> None:
+    for name in ("q", "k", "v"):
+        one, two = getattr(ours, name), getattr(theirs, name)
+        assert torch.equal(one, two) and one.stride() == two.stride()
+    for head in (0, 5):
+        for batch in (0, 1):
+            assert torch.equal(ours.weights(head, batch=batch), theirs.weights(head, batch=batch))
+            assert torch.equal(ours.visible(head, batch=batch), theirs.visible(head, batch=batch))
+    assert ours.cell(2, 9, 4, batch=1) == theirs.cell(2, 9, 4, batch=1)
+    assert ours.certificate is not None and theirs.certificate is not None
+    assert ours.certificate.verdict == theirs.certificate.verdict
+    assert torch.equal(ours.certificate.z, theirs.certificate.z)
+    assert ours.certificate.thresholds == theirs.certificate.thresholds
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_what_is_loaded_is_what_was_saved(
+    eager: bool, scoring_name: str, make_site: MakeSite, recording_of: RecordingOf, tmp_path: Path
+) -> None:
+    site = make_site(scoring_name, dtype=torch.bfloat16 if eager else torch.float32, eager=eager)
+    folder = recording_of(site).save(tmp_path / "look")
+    back = load(folder, verify=True).site(0)
+    assert (back.dtype, back.route, back.bit_exact, back.reach) == (
+        site.dtype,
+        site.route,
+        site.bit_exact,
+        site.reach,
+    )
+    assert back.scoring.arithmetic == site.scoring.arithmetic
+    same_site(back, site)
+    again = recording_of(back).save(tmp_path / "again")
+    same_site(load(again).site(0), site)
+
+
+def test_a_summary_alone_comes_back(make_site: MakeSite, recording_of: RecordingOf, tmp_path: Path) -> None:
+    site = make_site("padded", keep="summary")
+    back = load(recording_of(site).save(tmp_path / "look")).site(0)
+    for name in ("entropy", "received", "top_keys"):
+        assert torch.equal(getattr(back.summary(1), name), getattr(site.summary(1), name))
+    with pytest.raises(NotKept):
+        back.weights(0)
+
+
+def test_tokens_missing_layers_and_versions_are_in_the_manifest(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+    assert manifest["format"] == "attnscope recording" and manifest["version"] == 1
+    assert manifest["libraries"]["torch"] == torch.__version__.split("+")[0] or manifest["libraries"]["torch"]
+    assert load(saved).tokens == ["a"] * 37
+    assert sorted(path.name for path in saved.iterdir()) == [
+        "manifest.json", "run0000-site0000.safetensors", "run0000-site0001.safetensors",
+    ]  # fmt: skip
+
+
+def test_nothing_is_read_before_it_is_asked_for(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    from attnscope.recording import reading
+
+    whole = reading.OnDisk.check
+    monkeypatch.setattr(reading.OnDisk, "check", lambda self: (opened.append(self.path), whole(self))[1])
+    recording = load(saved)
+    assert opened == []
+    recording.site(1).weights(0, 3)
+    recording.site(1).weights(2, 5)
+    assert [path.name for path in opened] == ["run0000-site0001.safetensors"]
+
+
+def test_replacing_leaves_nothing_beside(saved: Path, make_site: MakeSite, recording_of: RecordingOf) -> None:
+    recording_of(make_site("window")).save(saved)
+    assert len(load(saved).sites) == 1
+    assert [path.name for path in saved.parent.iterdir()] == ["look"]
+    back = load(saved)
+    back.save(saved)  # onto itself
+    touch_all(load(saved, verify=True))
+
+
+def test_what_is_not_a_recording_is_not_replaced(
+    tmp_path: Path, make_site: MakeSite, recording_of: RecordingOf
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.txt").write_text("years of work")
+    (tmp_path / "file").write_text("more")
+    (tmp_path / "empty").mkdir()
+    recording = recording_of(make_site())
+    for name in ("folder", "file"):
+        with pytest.raises(
+            RecordingError, match=f"{name} exists and is not a recording.*Nothing was written"
+        ):
+            recording.save(tmp_path / name)
+    assert (tmp_path / "folder" / "thesis.txt").read_text() == "years of work"
+    assert len(load(recording.save(tmp_path / "empty")).sites) == 1
+    assert len(load(recording.save(tmp_path / "new" / "deep")).sites) == 1
+
+
+def test_a_save_that_fails_leaves_the_old_one(
+    saved: Path, make_site: MakeSite, recording_of: RecordingOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    real = writing._write_bytes
+
+    def full(path: Path, data: bytes) -> None:
+        if path.name == "manifest.json":
+            raise OSError(28, "No space left on device")
+        real(path, data)
+
+    monkeypatch.setattr(writing, "_write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        recording_of(make_site("window")).save(saved)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    assert [path.name for path in saved.parent.iterdir()] == ["look"]
+
+
+def test_a_mask_too_large_to_write_is_refused_before_anything_is_replaced(
+    saved: Path, make_site: MakeSite, recording_of: RecordingOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "LARGEST_MASK", 100)
+    with pytest.raises(
+        RecordingError, match=r"A mask of 37 x 37 cells for 2 x 6 .* a rule that no spans can say"
+    ):
+        recording_of(make_site("rule")).save(saved)
+    assert len(load(saved, verify=True).sites) == 2
+
+
+@pytest.mark.parametrize("state", ["old aside", "new complete, old aside", "new half, old aside", "new half"])
+def test_every_half_state_of_a_save_is_understood(
+    state: str, saved: Path, make_site: MakeSite, recording_of: RecordingOf
+) -> None:
+    fresh = recording_of(make_site("window")).save(saved.parent / "fresh")
+    new, old = saved.parent / ".look.new-abc", saved.parent / ".look.old-abc"
+    if "new" in state:
+        fresh.rename(new)
+    else:
+        shutil.rmtree(fresh)
+    if "half" in state:
+        (new / "manifest.json").unlink()
+    if "old aside" in state:
+        saved.rename(old)
+    recording = load(saved, verify=True)
+    assert len(recording.sites) == (1 if state.startswith("new complete") else 2)
+    recording_of(make_site("full")).save(saved)
+    assert len(load(saved, verify=True).sites) == 1
+
+
+SAVER = """
+import sys, torch
+sys.path[:0] = [{source!r}]
+from attnscope.recording import load
+recording = load(sys.argv[1])
+recording.tokens = sys.argv[3:]
+print("ready", flush=True)
+while True:
+    recording.save(sys.argv[2])
+"""
+
+
+def test_a_kill_in_the_middle_of_a_save_leaves_a_whole_recording(
+    saved: Path, tmp_path: Path, make_site: MakeSite, recording_of: RecordingOf
+) -> None:
+    import attnscope
+
+    source = str(Path(attnscope.__file__).parents[1])
+    target = tmp_path / "target"
+    chance = random.Random(4)
+    for tokens in (["one"], ["two", "two"]):
+        program = [sys.executable, "-c", SAVER.format(source=source), str(saved), str(target), *tokens]
+        child = subprocess.Popen(
+            program, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        )
+        assert child.stdout is not None and child.stdout.readline() == "ready\n"
+        deadline = time.monotonic() + 60
+        while not target.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(chance.random() * 0.2)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        recording = load(target, verify=True)
+        assert recording.tokens in (["one"], ["two", "two"])
+        touch_all(recording)
+
+
+def broken(path: Path, *, verify: bool = True) -> str:
+    """The message of the BrokenRecording that reading everything raises."""
+    with pytest.raises(BrokenRecording) as error:
+        touch_all(load(path, verify=verify))
+    return str(error.value)
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_every_truncated_and_every_flipped_file_is_named(verify: bool, saved: Path) -> None:
+    chance = random.Random(9)
+    for file in sorted(saved.iterdir()):
+        whole = file.read_bytes()
+        for _ in range(6):
+            file.write_bytes(whole[: chance.randrange(len(whole))])
+            assert file.name in broken(saved, verify=verify)
+            flipped = bytearray(whole)
+            flipped[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+            file.write_bytes(flipped)
+            assert file.name in broken(saved, verify=verify)
+        file.write_bytes(whole)
+        file.unlink()
+        assert file.name in broken(saved, verify=verify)
+        file.write_bytes(whole)
+    touch_all(load(saved, verify=True))
+
+
+def test_folders_of_others_and_of_the_future_are_told_apart(saved: Path, tmp_path: Path) -> None:
+    path = saved / "manifest.json"
+    manifest: dict[str, Any] = json.loads(path.read_text())
+
+    def rewritten(**changes: Any) -> None:
+        changed = manifest | changes
+        path.write_text(json.dumps(changed | {"checksum": seal(changed)}))
+
+    rewritten(version=2, libraries={"attnscope": "9.1"})
+    text = broken(saved)
+    assert "format 2, written by attnscope 9.1" in text and "Update attnscope to read it" in text
+    rewritten(format="somebody else's")
+    assert "some other program wrote it" in broken(saved)
+    path.write_text("[]")
+    assert "some other program wrote it" in broken(saved)
+    path.write_text('{"format": ')
+    assert "cannot be read as JSON" in broken(saved)
+    (tmp_path / "strange").mkdir()
+    assert "manifest.json: it is missing" in broken(tmp_path / "strange")
+    (tmp_path / "file").write_text("x")
+    assert "a recording is a folder" in broken(tmp_path / "file")
+    assert "There is no recording at" in broken(tmp_path / "nowhere")
+
+
+def test_a_manifest_that_was_edited_by_hand_never_gets_past_loading(saved: Path) -> None:
+    path = saved / "manifest.json"
+    original = path.read_text()
+    chance = random.Random(2)
+    for _ in range(25):
+        manifest = json.loads(original)
+        where: Any = manifest
+        while True:
+            key = chance.choice(sorted(where) if isinstance(where, dict) else range(len(where)))
+            if isinstance(where[key], dict | list) and where[key] and chance.random() < 0.8:
+                where = where[key]
+                continue
+            where[key] = chance.choice([None, "x", -1, 10**9, [], {}, "../../etc/passwd", 0.5, True])
+            break
+        path.write_text(json.dumps(manifest | {"checksum": seal(manifest)}))
+        try:
+            touch_all(load(saved, verify=True))
+        except (
+            RecordingError,
+            ValueError,
+        ):  # ours, or a shape that core refuses: never a crash of another kind
+            continue
+
+
+def test_a_manifest_cannot_reach_out_of_its_folder(saved: Path) -> None:
+    path = saved / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["runs"][0]["sites"][0]["file"] = "../secret.safetensors"
+    path.write_text(json.dumps(manifest | {"checksum": seal(manifest)}))
+    assert "'../secret.safetensors', which does not lie in the folder" in broken(saved)
+
+
+def test_no_module_of_the_package_unpickles() -> None:
+    import attnscope
+
+    for file in Path(attnscope.__file__).parent.rglob("*.py"):
+        if "recording" in file.parts:
+            text = file.read_text()
+            assert "pickle" not in text.replace("unpickled", "") and "torch.load" not in text, file
