@@ -1,0 +1,39 @@
+"""`python -m benchmarks [--rounds N] [PROGRAM ...]`: run the programs and print one table each."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from importlib import import_module
+
+import torch
+
+PROGRAMS = {
+    "window": "attention() through a window of 512 at 16,384 tokens, against SDPA with the equal mask",
+    "summary": "summarize() and certify() at 2,048 tokens, against SDPA",
+    "certificate": "what clean heads reach, and which share of planted faults is refused",
+}
+"""Each is a module of this package with `run(rounds)`; what recording costs a model is to be one more."""
+
+
+def main() -> None:
+    """Runs the named programs, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)}; none is all"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="pairs to time in turn (default 5)")
+    chosen = parser.parse_args()
+    unknown = [name for name in chosen.programs if name not in PROGRAMS]
+    if unknown:
+        parser.error(f"there is no program {unknown[0]!r}; there are {', '.join(PROGRAMS)}")
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {platform.machine()}")
+    for name in chosen.programs or PROGRAMS:
+        print(f"\n{name}: {PROGRAMS[name]}")
+        begun = time.perf_counter()
+        import_module(f"benchmarks.{name}").run(max(1, chosen.rounds))
+        print(f"  ({time.perf_counter() - begun:.0f} s)")
+
+
+main()

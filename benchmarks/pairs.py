@@ -1,0 +1,72 @@
+"""Two ways to one thing, timed in turn in one process, and the peak memory of each in a fresh process."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of each way (medians), the median of their ratio pair by pair, and its least and largest."""
+
+    ours: float
+    theirs: float
+    ratio: float
+    least: float
+    most: float
+
+
+def in_pairs(ours: Callable[[], object], theirs: Callable[[], object], *, rounds: int) -> Timed:
+    """Both once to warm up, then in turn, so that what disturbs the machine disturbs both."""
+    ours(), theirs()
+    pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
+    ratios = [one / two for one, two in pairs]
+    one, two = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return Timed(one, two, statistics.median(ratios), min(ratios), max(ratios))
+
+
+def peak(module: str, way: str) -> float:
+    """MB that one way of a program needs at its peak past its inputs, in a fresh process.
+
+    The program has `prepare()` that makes the inputs, and a function of that name that takes them.
+    """
+    command = [sys.executable, "-m", "benchmarks.pairs", module, way]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def row(name: str, timed: Timed, ours: float | None = None, theirs: float | None = None) -> None:
+    """Prints one line of the table; memory in MB."""
+    ratio = f"x{timed.ratio:.2f} ({timed.least:.2f} to {timed.most:.2f})"
+    memory = "" if ours is None or theirs is None else f"{ours:6.0f} MB {theirs:6.0f} MB"
+    print(f"  {name:30s} {timed.ours:8.3f} s {timed.theirs:8.3f} s   {ratio:22s} {memory}".rstrip())
+
+
+def head(ours: str, theirs: str) -> None:
+    """Prints the head of the table."""
+    print(f"  {'':30s} {ours:>10s} {theirs:>10s}   ratio, its spread      peak memory of each")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def _child(module: str, way: str) -> None:
+    program = import_module(f"benchmarks.{module}")
+    inputs = program.prepare()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    getattr(program, way)(*inputs)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print((after - before) / (1024 if sys.platform == "linux" else 1024**2))  # KB on Linux, bytes on macOS
+
+
+if __name__ == "__main__":
+    _child(*sys.argv[1:])
