@@ -96,6 +96,7 @@ def test_a_scoring_that_cannot_be_says_why(scoring: Scoring, sentence: str) -> N
     [
         (lambda: Arithmetic(scores=torch.int32), DtypeError, r"Arithmetic\(scores=torch.int32\)"),
         (lambda: Arithmetic(dropout=1.5), ScoringError, r"dropout=1.5\)\. A probability"),
+        (lambda: Scoring(offset=1.5).bind(X, X), ScoringError, r"offset=1.5\. A whole number"),
         (lambda: as_scoring(torch.ones(5, 5)), ScoringError, r"The scoring is Tensor.*from_tensor\(t\)"),
     ],
 )

@@ -78,6 +78,10 @@ class Scoring:
         return 0
 
     def _check_numbers(self, shape: Sizes, device: torch.device) -> None:
+        if self.offset is not None and (not isinstance(self.offset, int) or isinstance(self.offset, bool)):
+            raise ScoringError(
+                f"offset={self.offset!r}", wanted="A whole number: the position of row 0 among the keys"
+            )
         if self.scale is not None and not math.isfinite(self.scale):
             raise ScoringError(f"scale={self.scale}", wanted="A finite number, or None for 1 / sqrt(d)")
         if self.softcap is not None and not (math.isfinite(self.softcap) and self.softcap > 0):

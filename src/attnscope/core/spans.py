@@ -75,22 +75,21 @@ def _trimmed(lo: Tensor, hi: Tensor, tk: int) -> Spans:
 
 def from_bool(seen: Seen, limit: int) -> Spans | None:
     """The spans of a grid of booleans (b|1, h|1, r, c), or None when a row needs more than `limit`."""
-    starts, ends = seen.clone(), seen.clone()
-    starts[..., 1:] &= ~seen[..., :-1]
-    ends[..., :-1] &= ~seen[..., 1:]
     tk, rows = seen.shape[-1], seen.shape[:3]
-    per_row = starts.sum(dim=-1).flatten()
-    size = max(int(per_row.max()) if per_row.numel() else 0, 1)
+    count = rows.numel()
+    edges = seen.new_zeros(count, tk + 1)  # True where a span begins and where it has ended
+    edges[:, :tk] = seen.reshape(count, tk)
+    edges[:, 1:] ^= seen.reshape(count, tk)
+    places = edges.flatten().nonzero()[:, 0]  # in row order, begin and end in turn
+    row, lo, hi = places[0::2] // (tk + 1), places[0::2] % (tk + 1), places[1::2] % (tk + 1)
+    per_row = row.bincount(minlength=count)
+    size = max(int(per_row.max()) if count else 0, 1)
     if size > limit:
         return None
-    first, last = starts.flatten().nonzero()[:, 0], ends.flatten().nonzero()[:, 0]  # both in row order
-    row = first // max(tk, 1)
     rank = torch.arange(len(row), device=seen.device) - (per_row.cumsum(0) - per_row)[row]
-    lo = torch.full((per_row.numel(), size), tk, dtype=torch.int64, device=seen.device)
-    hi = lo.clone()
-    lo[row, rank] = first % max(tk, 1)
-    hi[row, rank] = last % max(tk, 1) + 1
-    return Spans(lo.view(*rows, size), hi.view(*rows, size), tk)
+    edge = torch.full((2, count, size), tk, dtype=torch.int64, device=seen.device)
+    edge[0, row, rank], edge[1, row, rank] = lo, hi
+    return Spans(edge[0].view(*rows, size), edge[1].view(*rows, size), tk)
 
 
 def runs(lo: Tensor, hi: Tensor, gap: int = 0) -> list[tuple[int, int]]:

@@ -52,11 +52,10 @@ class Visible:
     ) -> Bool[Tensor, "bx hx r c"]:
         """True where row i sees key j: (b|1, h|1, r, c) bool."""
         device = self.lo.device
-        where = torch.arange(self.b, device=device)[batch or slice(None)].view(-1, 1, 1, 1)
-        head = torch.arange(self.h, device=device)[heads or slice(None)].view(1, -1, 1, 1)
-        row = torch.arange(self.tq, device=device)[rows].view(1, 1, -1, 1)
-        key = torch.arange(self.tk, device=device)[cols].view(1, 1, 1, -1)
-        return _holds(self, where, head, row, key)
+        sizes = ((batch, self.b), (heads, self.h), (rows, self.tq), (cols, self.tk))
+        spans = [torch.arange(*(cut or slice(None)).indices(size), device=device) for cut, size in sizes]
+        index = [x.view([-1 if axis == own else 1 for axis in range(4)]) for own, x in enumerate(spans)]
+        return _holds(self, *index)
 
     def look(
         self, rows: slice, cols: slice, *, heads: slice | None = None, batch: slice | None = None
@@ -177,15 +176,23 @@ def _either(one: Visible, two: Visible) -> Rule:
     return lambda b, h, i, j: _holds(one, b, h, i, j) | _holds(two, b, h, i, j)
 
 
+def _within(key: Tensor, lo: Tensor, hi: Tensor) -> Tensor:
+    """Whether each key (c) lies in one of the spans (b h r s) of each row: (b h r c)."""
+    key, lo, hi = key.int(), lo.int(), hi.int()  # half the memory traffic of int64
+    inside = key >= lo[..., 0, None]
+    inside &= key < hi[..., 0, None]
+    for s in range(1, lo.shape[-1]):
+        inside |= (key >= lo[..., s, None]) & (key < hi[..., s, None])
+    return inside
+
+
 def _holds(seen: Visible, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """The whole of `seen` at index tensors as a rule gets them."""
     rows, edge_b = i.flatten(), b.flatten() if seen.lo.shape[0] != 1 else b.new_zeros(1)
     edge_h = h.flatten() if seen.lo.shape[1] != 1 else h.new_zeros(1)
-    lo = seen.lo[edge_b][:, edge_h][:, :, rows]  # (b|1 h|1 r s)
-    hi = seen.hi[edge_b][:, edge_h][:, :, rows]
-    inside = torch.zeros(*lo.shape[:3], j.numel(), dtype=torch.bool, device=j.device)
-    for s in range(lo.shape[-1]):
-        inside |= (j.flatten() >= lo[..., s, None]) & (j.flatten() < hi[..., s, None])
+    # rows first: copying the spans of every row for each tile would cost T x T after all
+    lo, hi = (edge[:, :, rows][edge_b][:, edge_h] for edge in (seen.lo, seen.hi))  # (b|1 h|1 r s)
+    inside = _within(j.flatten(), lo, hi)
     if seen.valid is not None:
-        inside = inside & seen.valid[b.flatten()][:, j.flatten()][:, None, None, :]
+        inside = inside & seen.valid[:, j.flatten()][b.flatten()][:, None, None, :]
     return inside if seen.rule is None else inside & seen.rule(b, h, i, j)
