@@ -40,7 +40,7 @@ class Preset:
         )
 
 
-_LESSON = Recipe(steps=4000, batch=16, optimiser="adamw", rate=3e-3, decay=0.1, warmup=100, cooldown=0.8)
+_LESSON = Recipe(steps=3000, batch=16, optimiser="adamw", rate=3e-3, decay=0.1, warmup=100, cooldown=0.8)
 _LAPTOP = Recipe(
     steps=2000,
     batch=12,
