@@ -25,10 +25,12 @@ def _build(family: str, attention: str) -> nn.Module:
 
     t5 = {"vocab_size": 101, "d_model": 48, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 6}
     whisper = {
-        "vocab_size": 101, "d_model": 48, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 6,
+        "vocab_size": 101, "d_model": 48, "encoder_layers": 2, "decoder_layers": 2,
+        "encoder_attention_heads": 6,
         "decoder_attention_heads": 6, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "num_mel_bins": 8,
         "max_source_positions": 20, "max_target_positions": 40, "pad_token_id": 0, "bos_token_id": 1,
-        "eos_token_id": 2, "decoder_start_token_id": 1, "suppress_tokens": None, "begin_suppress_tokens": None,
+        "eos_token_id": 2, "decoder_start_token_id": 1, "suppress_tokens": None,
+        "begin_suppress_tokens": None,
     }  # fmt: skip
     gpt2 = {"vocab_size": 101, "n_embd": 48, "n_layer": 2, "n_head": 6, "bos_token_id": 1, "eos_token_id": 2}
     experts = {"sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}
@@ -53,7 +55,7 @@ def _build(family: str, attention: str) -> nn.Module:
 
 @pytest.fixture
 def tiny() -> Tiny:
-    """tiny(family, attention="sdpa", dtype=float32): weights drawn anew, q and k scaled so that heads attend sharply."""
+    """tiny(family, attention="sdpa", dtype=float32): weights drawn anew, heads that attend sharply."""
 
     def make(family: str, attention: str = "sdpa", dtype: torch.dtype = torch.float32) -> nn.Module:
         torch.manual_seed(11)
@@ -71,7 +73,9 @@ def tiny() -> Tiny:
 
 @pytest.fixture
 def inputs() -> Callable[..., dict[str, Tensor]]:
-    """inputs(family, pad=None | "left" | "right", t=37): two texts of unequal length, as the model's keyword arguments."""
+    """inputs(family, pad=None | "left" | "right", t=37): two texts of unequal length, as the model's
+    keyword arguments.
+    """
 
     def make(family: str, pad: str | None = None, t: int = 37) -> dict[str, Tensor]:
         own = torch.Generator().manual_seed(5)

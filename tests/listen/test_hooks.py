@@ -1,4 +1,6 @@
-"""Threads, several models, and the fused modules of torch: whose call it is, and that nothing takes another path."""
+"""Threads, several models, and the fused modules of torch: whose call it is, and that nothing takes another
+path.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnscope.errors import NothingRecorded, RecordingError
+from attnscope.errors import NothingRecorded
 from attnscope.listen import record
 from attnscope.listen.ears import Ears
 
@@ -23,22 +25,36 @@ def in_thread(work: Callable[[], object]) -> object:
         return pool.submit(work).result()
 
 
-def test_a_thread_without_a_context_falls_to_the_only_open_recording(plain: Plain) -> None:
+def test_a_thread_started_in_the_block_is_heard(plain: Plain) -> None:
     model, x = plain(), torch.randn(1, 9, 40)
     with record(model) as recording:
-        in_thread(lambda: model(x))
+        in_thread(lambda: in_thread(lambda: model(x)))
     assert [site.name for site in recording.sites] == ["blocks.0", "blocks.1"]
+    with record(model) as outer, record(model) as inner:
+        in_thread(lambda: model(x))
+    assert (len(outer.runs), len(inner.runs)) == (0, 1)
 
 
-def test_two_recordings_of_a_model_and_a_thread_without_either_is_an_error(plain: Plain) -> None:
+def test_a_thread_started_outside_the_block_is_not_mixed_in(plain: Plain) -> None:
     model, x = plain(), torch.randn(1, 9, 40)
-    with record(model), record(model) as inner:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        with record(model) as recording:
+            model(x)
+            pool.submit(model, x[:, :5]).result()
+        assert [run.sites[0].tq for run in recording.runs] == [9]
         with pytest.raises(
-            RecordingError, match="2 open recordings know this Plain, and this thread has none"
+            NothingRecorded, match="ran 1 times, in threads that were started outside the block"
         ):
-            in_thread(lambda: model(x))
-        model(x)
-    assert len(inner.sites) == 2
+            with record(model):
+                pool.submit(model, x).result()
+
+
+def test_threads_start_as_before_when_no_block_is_open(plain: Plain) -> None:
+    start = threading.Thread.start
+    with record(plain()):
+        assert threading.Thread.start is not start
+    assert threading.Thread.start is start
 
 
 def test_threads_that_record_the_same_model_at_once_each_get_their_own(plain: Plain) -> None:
@@ -54,6 +70,7 @@ def test_threads_that_record_the_same_model_at_once_each_get_their_own(plain: Pl
             with record(model) as recording:
                 same.append(torch.equal(model(texts[i]), alone[i]))
             assert len(recording.runs) == 1
+            model(texts[i])
         return all(same), [site.tq for site in recording.sites]
 
     with ThreadPoolExecutor(4) as pool:

@@ -24,6 +24,9 @@ from attnscope.recording.shelf import InMemory
 
 B, H, HK, T, D, DV = 2, 6, 3, 37, 13, 11
 
+STEPS = torch.linspace(-3, 0, T)[None] * torch.arange(1, H + 1)[:, None]
+PACKED = torch.tensor([0, 1, 0, 1] * 9 + [2])[None].expand(B, -1)
+
 SCORINGS: dict[str, Scoring] = {
     "full": Scoring(offset=0),
     "causal": Scoring(causal(), offset=0),
@@ -31,10 +34,9 @@ SCORINGS: dict[str, Scoring] = {
     "padded": Scoring(causal() & padding(torch.arange(T)[None] >= torch.tensor([[0], [7]])), offset=0),
     "softcap": Scoring(causal(), softcap=2.5, offset=0),
     "sinks": Scoring(causal(), sinks=torch.linspace(-2, 3, H), offset=0),
-    "bias": Scoring(causal(), bias=RelativeBias(torch.linspace(-3, 0, T)[None] * torch.arange(1, H + 1)[:, None],
-                                                first=1 - T), offset=0),
+    "bias": Scoring(causal(), bias=RelativeBias(STEPS, first=1 - T), offset=0),
     "rule": Scoring(causal() & rule(lambda b, h, i, j: (i * j + h + b) % 3 != 1), offset=0),
-    "documents": Scoring(documents(torch.tensor([0, 1, 0, 1] * 9 + [2])[None].expand(B, -1)) & causal(), offset=0),
+    "documents": Scoring(documents(PACKED) & causal(), offset=0),
     "scale": Scoring(causal(), scale=-0.2, offset=0),
 }  # fmt: skip
 """One of each kind of step between q.k and softmax."""
@@ -54,7 +56,7 @@ def draw(dtype: torch.dtype = torch.float32, *, turned: bool = False) -> tuple[T
 
 @pytest.fixture
 def make_site() -> Callable[..., Site]:
-    """make_site(name="causal", dtype=float32, keep="all", eager=False, out=None): a site as a route would leave it."""
+    """make_site(name="causal", dtype=float32, keep="all", eager=False, out=None): as a route would leave it."""
 
     def make(
         name: str = "causal", *, dtype: torch.dtype = torch.float32, keep: str = "all", eager: bool = False,
@@ -74,8 +76,9 @@ def make_site() -> Callable[..., Site]:
         shelf = InMemory({one: tensors[one] for one in kept}, scoring, rows, certificate, summary)
         return Site(
             index=index, name=f"layers.{index}.attn", order=0, layer=index, kind="self", stack="decoder",
-            route="huggingface/eager" if eager else "sdpa", dtype=dtype, batch=B, heads=H, key_heads=HK, tq=T, tk=T,
-            d=D, dv=DV, offset=0, kept=None, keep=keep, bit_exact=True if eager else None, reach=reach, shelf=shelf,
+            route="huggingface/eager" if eager else "sdpa", dtype=dtype, batch=B, heads=H, key_heads=HK,
+            tq=T, tk=T, d=D, dv=DV, offset=0, kept=None, keep=keep, bit_exact=True if eager else None,
+            reach=reach, shelf=shelf,
         )  # fmt: skip
 
     return make

@@ -1,4 +1,6 @@
-"""One cell as arithmetic: its float64 terms re-add to the weight that is shown, within the model's own rounding."""
+"""One cell as arithmetic: its float64 terms re-add to the weight that is shown, within the model's own
+rounding.
+"""
 
 from __future__ import annotations
 

@@ -10,9 +10,13 @@ from attnscope.core.masks import causal
 from attnscope.core.scoring import Scoring
 from attnscope.recording.replay import replay, replay_head, row_blocks
 
+SPLITS = [
+    (0, []), (1, [1]), (15, [15]), (16, [16]), (23, [23]), (32, [16, 16]), (33, [16, 17]), (47, [16, 31]),
+    (48, [16, 16, 16]),
+]  # fmt: skip
 
-@pytest.mark.parametrize(("tq", "sizes"), [(0, []), (1, [1]), (15, [15]), (16, [16]), (23, [23]), (32, [16, 16]),
-                                           (33, [16, 17]), (47, [16, 31]), (48, [16, 16, 16])])  # fmt: skip
+
+@pytest.mark.parametrize(("tq", "sizes"), SPLITS)
 def test_blocks_start_at_sixteens_and_none_is_short(tq: int, sizes: list[int]) -> None:
     blocks = list(row_blocks(tq))
     assert [rows.stop - rows.start for rows in blocks] == sizes

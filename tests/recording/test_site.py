@@ -82,7 +82,7 @@ def test_a_huge_block_is_refused_with_a_way_out(make_site: MakeSite) -> None:
     site = make_site()
     object.__setattr__(site, "tq", 2**13)
     object.__setattr__(site, "tk", 2**12)
-    with pytest.raises(TooLarge, match="8,192 x 4,096 weights were asked for. At most 16,777,216 cells"):
+    with pytest.raises(TooLarge, match=r"8,192 x 4,096 weights were asked for. At most 16,777,216 cells"):
         site.weights(0)
 
 
@@ -107,7 +107,7 @@ def test_a_head_whose_certificate_was_refused_is_not_handed_out(make_site: MakeS
 def test_the_certificate_can_be_made_again_with_other_signs(make_site: MakeSite) -> None:
     again = make_site().certify_again(seed=99)
     assert all(verdict == "passed" for row in again.verdict for verdict in row)
-    with pytest.raises(NotKept, match="out of layers.0.attn was not kept"):
+    with pytest.raises(NotKept, match=r"out of layers.0.attn was not kept"):
         make_site(keep="qkv").certify_again()
 
 

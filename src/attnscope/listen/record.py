@@ -52,7 +52,7 @@ def record(
     with _listening(session):
         yield recording
     recording.missing.extend(_missing(session))
-    if session.logs and not recording.sites:
+    if (session.logs or session.elsewhere) and not session.taken:
         raise _nothing(session, recording.missing)
     if path is not None:
         recording.save(path)
@@ -91,6 +91,12 @@ def _nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
             f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
             wanted="Layers and heads that the model has",
         )
+    if not session.logs:
+        return NothingRecorded(
+            f"The {kind} ran {session.elsewhere} times, in threads that were started outside the block",
+            wanted="Calls from the block's own thread, or from threads started inside it",
+            hint="Open the block inside the thread that runs the model",
+        )
     reasons = "; ".join(f"{one.name or kind}: {one.reason}" for one in missing[:3])
     return NothingRecorded(
         f"The {kind} ran, and no attention call was heard" + (f" ({reasons})" if reasons else ""),
@@ -123,7 +129,7 @@ def _refuse_compiled(model: nn.Module) -> None:
             f"The {type(model).__name__} is compiled, and compiled code cannot be listened to",
             wanted="A model that runs step by step",
             hint="Record and call the model that was compiled (model._orig_mod), or do both inside "
-            'torch.compiler.set_stance("force_eager"); its outputs may differ from the compiled ones in the last digits',
+            'torch.compiler.set_stance("force_eager"); its outputs may differ in the last digits',
         )
 
 

@@ -55,6 +55,7 @@ class Session:
         self.refused: dict[str, NotShown] = {}
         self.taken = 0
         self.left_out = 0
+        self.elsewhere = 0
         self._progress = progress
         self._lock = threading.RLock()
         self._modules: dict[str, nn.Module] = dict(

@@ -161,7 +161,7 @@ def _row(bound: Bound, head: int, i: int, batch: int) -> _Row:
 
 
 def _allowed(bound: Bound, row: _Row, errors: Tensor, j: int, weight: float) -> float:
-    """How far the shown weight may be from the float64 one, when every score of the row errs by its `errors` (tk)."""
+    """How far the shown weight may be from the float64 one, when each score of the row errs by its `errors`."""
     how, compute = bound.arithmetic, compute_dtype(bound.q.dtype)
     soft, cast = how.softmax or compute, how.weights or compute
     seen = row.visible
@@ -178,7 +178,8 @@ def _allowed(bound: Bound, row: _Row, errors: Tensor, j: int, weight: float) -> 
 def _errors(bound: Bound, row: _Row, head: int, i: int, batch: int) -> Tensor:
     """A bound on the rounding error of each score of a row, (tk), after Higham's gamma_n.
 
-    A product of d terms errs by (d + 2) u |q|.|k| at most, in any order; each later step by u times its result.
+    A product of d terms errs by (d + 2) u |q|.|k| at most, in any order; each later step by u times its
+    result.
     """
     how, softcap, compute = bound.arithmetic, bound.scoring.softcap, compute_dtype(bound.q.dtype)
     ours, product, score = UNIT[compute], UNIT[how.products or compute], UNIT[how.scores or compute]
