@@ -96,7 +96,7 @@ export function mountBars(el, side) {
       const same = shown?.values === values && shown.cell === cell && shown.most === most && shown.skip === skip && shown.span.start === span.start && shown.span.size === span.size
       shown = data
       if (!same) {
-        const width = cell >= 12 ? cell - 8 : cell >= 5 ? cell - 2 : cell
+        const width = cell >= 12 ? Math.min(14, cell - 8) : cell >= 5 ? cell - 2 : cell
         put(bars, ...Array.from({ length: span.size }, (_, k) =>
           h('i', { style: { [along]: k * cell + (cell - width) / 2, [thick]: width, [long]: span.start + k === skip ? 0 : reach(values[span.start + k], most, length) } })))
         mark = -1

@@ -106,7 +106,8 @@ class Heads {
     const side = thumbnailSide({ width: this.scroll.clientWidth - NAMES - SCROLLBAR, columns: most, cells: thumbnails.shape[1], ratio: devicePixelRatio })
     if (side === this.#side) return
     this.#side = side
-    css(this.grid, { '--side': side })
+    const spare = (this.scroll.clientWidth - NAMES - SCROLLBAR - most * side) / most
+    css(this.grid, { '--side': side, '--gap': Math.max(4, Math.min(12, spare)) })
     this.#repaint()
   }
 

@@ -4,6 +4,7 @@ import { attr, css, h, put, say } from '../dom.js'
 import { cellSentence } from '../pure/announce.js'
 import { moveInGrid } from '../pure/keyboard.js'
 import { heatmapLayout } from '../pure/layout.js'
+import { count } from '../pure/number.js'
 import { paintCells } from '../pure/paint.js'
 import { mountAxis, mountBars } from './axes.js'
 import { mountTip } from './tip.js'
@@ -24,7 +25,7 @@ import { mountTip } from './tip.js'
 const SIDE = 61 // px right of the plane: bars of entropy and a number
 const FOOT = 40 // px under it: bars received and a number
 const BAR = { right: 28, bottom: 20 } // px of the longest bar
-const TICKS = { left: 33, top: 24 } // gutters of an axis of positions
+const POSITION = { digit: 6.6, room: 12, least: 33 } // px of a gutter that holds positions
 
 /** @param {HTMLElement} el @param {On} on @param {() => number} room px of height there are for all of it */
 export const mount = (el, on, room) => new Heatmap(el, on, room)
@@ -81,13 +82,14 @@ class Heatmap {
     const fixed = matchMedia('(min-width: 1321px) and (min-height: 640px)').matches
     const side = narrow ? 0 : SIDE
     const room = { width: this.el.clientWidth - side, height: fixed ? this.room() - FOOT : Infinity }
-    const long = Math.min(72, shape.label + 8)
+    const long = Math.min(76, shape.label + 12)
     const words = shape.upright ? { left: long, top: long } : narrow ? { left: 22, top: 20 } : { left: 24, top: 24 }
     const fit = (/** @type {{left: number, top: number}} */ { left, top }) =>
       heatmapLayout({ rows: shape.rows, columns: shape.columns, width: room.width - left, height: Math.max(160, room.height - top), ratio: devicePixelRatio, long: shape.upright })
     const layout = fit(words)
-    const gutters = layout.labelled ? words : TICKS
-    this.#layout = layout.labelled ? layout : { ...fit(TICKS), labelled: false }
+    const ticks = { left: Math.max(POSITION.least, count(shape.rows).length * POSITION.digit + POSITION.room), top: 24 }
+    const gutters = layout.labelled ? words : ticks
+    this.#layout = layout.labelled ? layout : { ...fit(ticks), labelled: false }
     this.#upright = shape.upright
     css(this.el.parentElement ?? this.el, { '--left': gutters.left, '--top': gutters.top, '--side': side, '--cell': this.#layout.cell })
     return { rows: this.#layout.rows, columns: this.#layout.columns }

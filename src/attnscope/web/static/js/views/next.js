@@ -20,7 +20,7 @@ export function mount(el) {
       put(title, `Next ${unit}`)
       put(after, prediction ? `after ${count(prediction.after)}` : '')
       put(entropy, prediction ? `entropy ${two(prediction.entropy)} nats` : '')
-      if (!predicts) return put(list, h('p', { class: 'dim small' }, 'This model fills gaps; it does not predict what comes next.'))
+      if (!predicts) return put(list, h('p', { class: 'dim small' }, 'This model does not predict what comes next.'))
       if (!prediction) return
       const most = prediction.top[0]?.p ?? 1
       put(list, ...prediction.top.map(({ token, p }) =>
