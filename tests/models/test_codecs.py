@@ -104,6 +104,10 @@ def test_a_text_of_special_tokens_alone_is_blank(word_piece: HuggingFaceCodec) -
         word_piece.encode("   \n ")
 
 
+def test_a_text_of_unknown_words_alone_is_not_blank(word_piece: HuggingFaceCodec) -> None:
+    assert [token.text for token in word_piece.encode("✓").tokens] == ["[CLS]", "[UNK]", "[SEP]"]
+
+
 def test_characters_are_tokens_of_their_own() -> None:
     codec = CharacterCodec({c: i for i, c in enumerate("\n abc")}, 8)
     encoded = codec.encode("ab c\n")

@@ -79,6 +79,7 @@ def test_a_bidirectional_hugging_face_folder_opens_and_predicts_no_next_token(be
 def test_of_an_encoder_and_decoder_the_encoder_is_shown(t5: Path) -> None:
     subject = open_model(str(t5))
     assert (subject.kind, subject.layers, subject.heads) == ("encoder-decoder", 2, 2)
+    assert subject.label == "tiny-t5 · encoder"
     look = subject.run("the cat")
     assert look.bit_equal is True
     assert len(look.recording.sites) == 2

@@ -80,7 +80,8 @@ class HuggingFaceCodec:
         if len(ids) > self._limit:
             raise too_long(len(ids), self._limit, "token")
         found = read_tokens(self._tokenizer, self._spelling, text, ids, offsets)
-        if all(token.kind == "special" for token in found):
+        unknown = getattr(self._tokenizer, "unk_token_id", None)
+        if all(token.kind == "special" and token.id != unknown for token in found):
             raise EmptyText("The text is blank", wanted="At least one word or sign is wanted")
         return Encoded(ids, found, self._inputs(answer))
 

@@ -55,7 +55,7 @@ def open_huggingface(
         module = _load(transformers, folder, choice, {**extra, "dtype": dtype or "auto", "attn": attention})
     _check_finite(module, folder)
     if choice.kind == "encoder-decoder":
-        module = cast(Any, module).get_encoder()
+        module, label = cast(Any, module).get_encoder(), f"{label} · encoder"
     description = describe(config, tokenizer, module, choice, name=name, label=label)
     codec = HuggingFaceCodec(tokenizer, description.context, _inputs_for(module))
     return Subject(description, module, codec, _forward_of(module), predicts=choice.predicts)

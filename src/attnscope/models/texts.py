@@ -6,25 +6,25 @@ from collections.abc import Callable
 
 from attnscope.errors import EmptyText, TextTooLong, UnknownCharacter
 
-_SURROGATES = range(0xD800, 0xE000)
-
 
 def check_text(text: str) -> None:
     """Refuse a text that is empty or holds half of a surrogate pair, which no encoding can write."""
     if not text:
         raise EmptyText("The text is empty", wanted="At least one character is wanted")
-    for place, character in enumerate(text):
-        if ord(character) in _SURROGATES:
-            raise UnknownCharacter(
-                f"Character {place:,} is U+{ord(character):04X}, half of a pair and no character of its own",
-                wanted="Whole Unicode characters are wanted",
-                hint="Leave it out, or type the character again",
-            )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        raise UnknownCharacter(
+            f"Character {error.start:,} is U+{code:04X}, half of a pair and no character of its own",
+            wanted="Whole Unicode characters are wanted",
+            hint="Leave it out, or type the character again",
+        ) from error
 
 
 def without_surrogates(text: str) -> str:
     """Return `text` without halves of surrogate pairs."""
-    return "".join(character for character in text if ord(character) not in _SURROGATES)
+    return text.encode(errors="ignore").decode()
 
 
 def too_long(length: int, limit: int, unit: str, *, at_least: bool = False) -> TextTooLong:

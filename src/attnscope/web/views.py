@@ -172,5 +172,7 @@ def _side_values(summary: Summary) -> dict[str, Tensor]:
 
 
 def _nbytes(site: Site) -> int:
+    """Return the bytes of what a site holds; q, k and v may be cut from one storage, which counts once."""
     tensors = [site.shelf.tensor(name) for name in ("q", "k", "v", "out")]
-    return sum(t.untyped_storage().nbytes() for t in tensors if t is not None)
+    storages = [t.untyped_storage() for t in tensors if t is not None]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
