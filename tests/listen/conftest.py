@@ -1,4 +1,4 @@
-"""Small untrained models of several families, their attention far from flat, and plain ones in torch alone."""
+"""Small untrained models of several families, attention far from flat, and plain ones in torch alone."""
 
 from __future__ import annotations
 

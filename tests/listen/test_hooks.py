@@ -43,11 +43,9 @@ def test_a_thread_started_outside_the_block_is_not_mixed_in(plain: Plain) -> Non
             model(x)
             pool.submit(model, x[:, :5]).result()
         assert [run.sites[0].tq for run in recording.runs] == [9]
-        with pytest.raises(
-            NothingRecorded, match="ran 1 times, in threads that were started outside the block"
-        ):
-            with record(model):
-                pool.submit(model, x).result()
+        message = "ran 1 times, in threads that were started outside the block"
+        with pytest.raises(NothingRecorded, match=message), record(model):
+            pool.submit(model, x).result()
 
 
 def test_threads_start_as_before_when_no_block_is_open(plain: Plain) -> None:

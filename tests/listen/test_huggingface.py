@@ -1,4 +1,4 @@
-"""The attention of Hugging Face models: recorded without a trace, and equal to what they themselves return."""
+"""The attention of Hugging Face models: recorded without a trace, equal to what they themselves return."""
 
 from __future__ import annotations
 

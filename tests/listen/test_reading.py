@@ -1,4 +1,4 @@
-"""Masks read from the tensor at the call: the same cells, whatever their form, and bias where there is bias."""
+"""Masks read from the tensor at the call: the same cells, whatever the form, and bias where there is bias."""
 
 from __future__ import annotations
 

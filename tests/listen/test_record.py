@@ -190,9 +190,8 @@ def test_keep_says_what_is_held(tiny: Tiny, inputs: Inputs) -> None:
     assert held == {"summary": [], "qk": ["q", "k"], "qkv": ["q", "k", "v"], "all": ["q", "k", "v"]}
     with record(model, keep="summary") as recording:
         model(**given)
-    with pytest.raises(
-        NotKept, match="q of model.layers.0.self_attn was not kept: .*keep='summary'. keep=\"qk\" or"
-    ):
+    message = r"q of model.layers.0.self_attn was not kept: .*keep='summary'. keep=.qk. or"
+    with pytest.raises(NotKept, match=message):
         recording.site(0).weights(0)
 
 
@@ -259,9 +258,9 @@ def test_layers_that_are_not_there_are_said(tiny: Tiny, inputs: Inputs) -> None:
 def test_options_that_mean_nothing_are_refused() -> None:
     with pytest.raises(RecordingError, match=r"record\(\) got a str. A torch.nn.Module"), record("gpt2"):  # type: ignore[arg-type]
         pass
-    with pytest.raises(RecordingError, match=r"keep='everything'. One of 'summary', 'qk', 'qkv', 'all'"):
-        with record(nn.Linear(1, 1), keep="everything"):
-            pass
+    message = r"keep='everything'. One of 'summary', 'qk', 'qkv', 'all'"
+    with pytest.raises(RecordingError, match=message), record(nn.Linear(1, 1), keep="everything"):
+        pass
     with pytest.raises(ShapeError, match="tokens is"), record(nn.Linear(1, 1), tokens=torch.zeros(2, 2)):
         pass
 
@@ -270,9 +269,9 @@ def test_options_that_mean_nothing_are_refused() -> None:
 def test_a_compiled_model_is_said_to_be_compiled(plain: Callable[..., nn.Module]) -> None:
     compiled = torch.compile(plain(), backend="eager")
     x = torch.randn(1, 9, 40)
-    with pytest.raises(NothingRecorded, match=r"The Plain is compiled.*set_stance\(\"force_eager\"\)"):
-        with record(compiled):  # type: ignore[arg-type]
-            pass
+    message = r"The Plain is compiled.*set_stance\(.force_eager.\)"
+    with pytest.raises(NothingRecorded, match=message), record(compiled):  # type: ignore[arg-type]
+        pass
     with torch.compiler.set_stance("force_eager"), record(compiled) as recording:  # type: ignore[arg-type]
         compiled(x)
     assert [site.name for site in recording.sites] == ["blocks.0", "blocks.1"]

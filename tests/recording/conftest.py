@@ -56,7 +56,7 @@ def draw(dtype: torch.dtype = torch.float32, *, turned: bool = False) -> tuple[T
 
 @pytest.fixture
 def make_site() -> Callable[..., Site]:
-    """make_site(name="causal", dtype=float32, keep="all", eager=False, out=None): as a route would leave it."""
+    """make_site(name="causal", dtype=float32, keep="all", eager=False, out=None): as a route does."""
 
     def make(
         name: str = "causal", *, dtype: torch.dtype = torch.float32, keep: str = "all", eager: bool = False,

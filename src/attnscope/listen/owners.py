@@ -40,7 +40,7 @@ def leave(session: Session) -> None:
     with _lock:
         _open[:] = [one for one in _open if one is not session]
         while _start and not _open:
-            threading.Thread.start = _start.pop()  # type: ignore[method-assign]
+            setattr(threading.Thread, "start", _start.pop())  # noqa: B010
     _context.set(tuple(one for one in _context.get() if one is not session))
 
 
@@ -71,5 +71,5 @@ def _mark_new_threads() -> None:
             setattr(thread, MARK, tuple(map(weakref.ref, mine)))
         start(thread, *args, **kwargs)
 
-    threading.Thread.start = marking  # type: ignore[method-assign]
+    setattr(threading.Thread, "start", marking)  # noqa: B010 - mypy does not let a method be replaced
     _start.append(start)

@@ -161,7 +161,7 @@ def _row(bound: Bound, head: int, i: int, batch: int) -> _Row:
 
 
 def _allowed(bound: Bound, row: _Row, errors: Tensor, j: int, weight: float) -> float:
-    """How far the shown weight may be from the float64 one, when each score of the row errs by its `errors`."""
+    """How far the shown weight may be from the float64 one, each score of the row erring by its `errors`."""
     how, compute = bound.arithmetic, compute_dtype(bound.q.dtype)
     soft, cast = how.softmax or compute, how.weights or compute
     seen = row.visible
