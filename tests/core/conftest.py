@@ -48,9 +48,9 @@ def make() -> Callable[..., Inputs]:
 
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles of 3 rows and 4 columns, so that small inputs take many of them."""
-    monkeypatch.setattr(walk, "TILE_ROWS", 3)
-    monkeypatch.setattr(walk, "LEAST_COLUMNS", 4)
+    """Tiles of 5 rows and 6 columns, so that small inputs take several each way."""
+    monkeypatch.setattr(walk, "TILE_ROWS", 5)
+    monkeypatch.setattr(walk, "LEAST_COLUMNS", 6)
     monkeypatch.setattr(walk, "TILE_CELLS", 1)
     monkeypatch.setattr(walk, "SHORT_GAP", 0)
 

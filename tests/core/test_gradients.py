@@ -15,6 +15,8 @@ from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import KeyBias, RelativeBias, TensorBias
 from attnscope.core.dense import steps
 from attnscope.core.scoring import Scoring
+from attnscope.core.tiled import by_tiles
+from attnscope.errors import ScoringError
 
 SINKS = torch.tensor([0.3, -0.7], dtype=torch.float64)
 SCORINGS: dict[str, Scoring] = {
@@ -92,6 +94,13 @@ def test_a_bad_key_that_later_rows_see_is_in_no_gradient_of_the_earlier_ones(mak
     out = out_of(*leaves, masks.causal())
     got, _, _ = torch.autograd.grad(out[:, :, :8].sum(), leaves)
     assert got[:, :, :8].isfinite().all()
+
+
+def test_a_second_derivative_through_tiles_is_refused_and_never_wrong(make) -> None:
+    q, k, v = (x.requires_grad_() for x in make())
+    out = by_tiles(Scoring(mask=masks.window(3)).bind(q, k), v)
+    with pytest.raises(ScoringError, match=r"second derivative.*steps"):
+        torch.autograd.grad(out.sum(), q, create_graph=True)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])

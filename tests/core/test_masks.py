@@ -196,6 +196,13 @@ def test_masks_that_speak_of_positions_say_so() -> None:
     assert not (masks.full() & masks.padding(REAL)).speaks_of_positions
 
 
+def test_the_same_mask_asked_for_again_is_the_same_answer_and_others_are_not() -> None:
+    one, again = (masks.causal().bind(1, 2, 5, 5, 0) for _ in range(2))
+    assert one is again
+    for other in (masks.window(2).bind(1, 2, 5, 5, 0), masks.causal().bind(1, 2, 5, 6, 1)):
+        assert not torch.equal(other.count(), one.count())
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [

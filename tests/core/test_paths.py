@@ -431,6 +431,17 @@ def test_alibi_is_the_same_by_distance_by_key_and_as_a_tensor(make, out_of) -> N
         close(out_of(q, k, v, Scoring(mask=masks.causal(), bias=bias)), want)
 
 
+def test_autocast_changes_nothing(make, out_of) -> None:
+    """Case 2: autocast would do the products in bfloat16."""
+    q, k, v = make(h=6, hk=3)
+    for mask in (masks.causal(), masks.window(4)):
+        want = out_of(q, k, v, mask)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            got = out_of(q, k, v, mask)
+        assert got.dtype == torch.float32
+        assert torch.equal(got, want)
+
+
 def test_dropout_touches_nothing(make, out_of) -> None:
     """Case 14."""
     from attnscope.core.arithmetic import Arithmetic

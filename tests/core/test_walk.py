@@ -16,7 +16,7 @@ from attnscope.core.normaliser import RowState, nothing_seen
 from attnscope.core.positions import alibi
 from attnscope.core.scoring import Scoring, as_scoring
 from attnscope.core.tile import Normaliser, weights
-from attnscope.core.walk import TILE_ROWS, normaliser, walk
+from attnscope.core.walk import TILE_CELLS, TILE_ROWS, normaliser, walk
 
 MASKS = {
     "full": masks.full(),
@@ -87,6 +87,13 @@ def test_the_hole_between_sink_keys_and_a_window_is_not_visited() -> None:
     bound = Scoring(mask=masks.window(31) | first).bind(q, q)
     cells = sum(tile.scores.numel() for tile in walk(bound))
     assert cells <= t * (31 + 4 + TILE_ROWS)
+
+
+def test_a_tile_of_very_many_heads_has_fewer_rows() -> None:
+    q = torch.zeros(64, 32, 300, 1)
+    tile = next(walk(Scoring(mask=masks.causal()).bind(q, q)))
+    assert tile.rows == slice(0, 32)
+    assert tile.scores.numel() <= 4 * TILE_CELLS
 
 
 @pytest.mark.parametrize("name", MASKS)

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnscope.core.mask import Mask
+from attnscope.core.mix import all_finite, as_given
 from attnscope.core.scoring import Bound, Scoring, as_scoring, check_values
 from attnscope.core.tiled import by_tiles
 from attnscope.shapes import Key, Out, Query, Value
@@ -43,10 +44,10 @@ def path(bound: Bound, v: Value) -> Path:
     )
     if not plain or not all(shape) or not v.shape[-1] or bound.scale <= 0:
         return "tiles"
-    if seen.is_full():
+    if seen.full:
         return "sdpa"
-    hides_safely = bool(bound.k.isfinite().all()) and bool(v.isfinite().all())
-    if shape.tq == shape.tk and bound.offset == 0 and seen.is_causal(0):
+    hides_safely = all_finite(bound.k) and all_finite(v)
+    if shape.tq == shape.tk and bound.offset == 0 and seen.causal:
         return "sdpa" if hides_safely else "tiles"
     by_key = seen.valid is not None and seen.rule is None and seen.spans_are_full()
     if by_key and hides_safely and seen.valid is not None and bool(seen.valid.any(dim=-1).all()):
@@ -57,11 +58,12 @@ def path(bound: Bound, v: Value) -> Path:
 def _by_kernel(bound: Bound, v: Tensor) -> Tensor:
     """F.scaled_dot_product_attention on a call that `path` sends there."""
     seen, shape = bound.visible, bound.shape
-    if shape.tq == shape.tk and seen.is_causal(0) and not seen.is_full():
+    if shape.tq == shape.tk and seen.causal and not seen.full:
         keys, causal = None, True
     else:
-        keys, causal = None if seen.is_full() or seen.valid is None else seen.valid[:, None, None, :], False
+        keys, causal = None if seen.full or seen.valid is None else seen.valid[:, None, None, :], False
     q, k, v = (x if x.stride(-1) == 1 else x.contiguous() for x in (bound.q, bound.k, v))
-    return scaled_dot_product_attention(
-        q, k, v, attn_mask=keys, is_causal=causal, scale=bound.scale, enable_gqa=shape.h != shape.hk
-    )
+    with as_given(q):
+        return scaled_dot_product_attention(
+            q, k, v, attn_mask=keys, is_causal=causal, scale=bound.scale, enable_gqa=shape.h != shape.hk
+        )

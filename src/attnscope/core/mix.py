@@ -6,22 +6,23 @@ gradients.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 from torch import Tensor
 
+from attnscope.core.arithmetic import compute_dtype
 from attnscope.shapes import Block, Seen
 
 
 def dot(q: Tensor, k: Tensor) -> Block:
-    """q (b h r d) @ k^T (b hk c d) -> (b h r c); query head h uses key head h // (h / hk), nothing is
-    repeated.
-    """
+    """q (b h r d) @ k^T (b hk c d) -> (b h r c); query head i uses key head i // (h // hk), uncopied."""
     product = grouped(q, k.transpose(-2, -1))
     if not (torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)):
         return product
-    good_q, good_k = q.isfinite(), k.isfinite()
-    if bool(good_q.all()) and bool(good_k.all()):
+    if all_finite(q) and all_finite(k):
         return product
+    good_q, good_k = q.isfinite(), k.isfinite()
     # 0 * NaN in the backward product would carry a hidden key into the gradient of every row.
     clean = grouped(q.where(good_q, 0.0), k.where(good_k, 0.0).transpose(-2, -1))
     key = good_k.all(dim=-1).repeat_interleave(q.shape[1] // k.shape[1], dim=1)  # (b h c)
@@ -29,14 +30,11 @@ def dot(q: Tensor, k: Tensor) -> Block:
 
 
 def mix(weights: Block, v: Tensor, visible: Seen) -> Tensor:
-    """weights (b h r c) @ v (b hk c dv) -> (b h r dv), where a NaN or inf of v reaches only the rows that
-    see it.
-    """
-    good = v.isfinite()
-    if bool(good.all()):
+    """weights (b h r c) @ v (b hk c dv) -> (b h r dv); NaN or inf of v reaches only rows that see it."""
+    if all_finite(v):
         return grouped(weights, v)
     shown = non_finite(v, visible.expand(weights.shape))
-    return grouped(weights, v.where(good, 0.0)) + shown
+    return grouped(weights, v.where(v.isfinite(), 0.0)) + shown
 
 
 def non_finite(v: Tensor, visible: Tensor) -> Tensor:
@@ -50,10 +48,24 @@ def non_finite(v: Tensor, visible: Tensor) -> Tensor:
     return shown.masked_fill(nan | (up & down), torch.nan)
 
 
+def all_finite(x: Tensor) -> bool:
+    """Whether x holds no NaN and no inf; a sum in float32 or wider settles nearly every case in one pass."""
+    total = x.detach().sum(dtype=compute_dtype(x.dtype))
+    return bool(total.isfinite()) or bool(x.isfinite().all())
+
+
 def grouped(left: Tensor, right: Tensor) -> Tensor:
-    """left (b h r m) @ right (b hk m n) -> (b h r n)."""
+    """left (b h r m) @ right (b hk m n) -> (b h r n), in their own dtype whatever autocast says."""
     b, h, r, m = left.shape
     hk, n = right.shape[1], right.shape[-1]
-    if h == hk:
-        return left @ right
-    return (left.reshape(b, hk, h // hk * r, m) @ right).view(b, h, r, n)
+    with as_given(left):
+        if h == hk:
+            return left @ right
+        return (left.reshape(b, hk, h // hk * r, m) @ right).view(b, h, r, n)
+
+
+def as_given(x: Tensor) -> AbstractContextManager[object]:
+    """A block in which autocast leaves the dtypes of x's device alone."""
+    if torch.amp.is_autocast_available(x.device.type) and torch.is_autocast_enabled(x.device.type):
+        return torch.autocast(x.device.type, enabled=False)
+    return nullcontext()

@@ -14,6 +14,35 @@ from attnscope.core.mask import Mask, from_edges
 from attnscope.core.visible import Visible
 from attnscope.errors import MaskError
 
+Call = tuple[int, int, int, int, int]
+"""(b, h, tq, tk, offset)."""
+
+REMEMBERED = 16
+_known: dict[tuple[Mask, Call, torch.device], Visible] = {}
+
+
+def remembered(mask: Full | _Placed, call: Call, device: torch.device | str) -> Visible:
+    """The visible keys of a call; the last few are kept, as every layer of a model asks for the same."""
+    key = (mask, call, torch.device(device))
+    found = _known.get(key)
+    if found is not None:
+        return found
+    b, h, tq, tk, offset = call
+    lo, hi = mask.edges(torch.arange(tq, device=device) + offset, tk)
+    if lo.dim() == 4 and lo.shape[0] not in (1, b):
+        raise MaskError(
+            f"{mask!r} speaks of {lo.shape[0]} batches, and q has {b}", wanted="One number for each"
+        )
+    visible = from_edges(lo, hi, b=b, h=h, tk=tk, device=device)
+    plain = (
+        type(visible.lo) is Tensor and not visible.lo.is_inference()
+    )  # no stand-in of a tracer outlives it
+    if plain and not (isinstance(mask, Prefix) and isinstance(mask.n, Tensor)):
+        if len(_known) >= REMEMBERED:
+            _known.clear()
+        _known[key] = visible
+    return visible
+
 
 @dataclass(frozen=True)
 class Full(Mask):
@@ -22,8 +51,12 @@ class Full(Mask):
     def bind(
         self, b: int, h: int, tq: int, tk: int, offset: int, device: torch.device | str = "cpu"
     ) -> Visible:
-        lo = torch.zeros(tq, 1, dtype=torch.int64)
-        return from_edges(lo, torch.full_like(lo, tk), b=b, h=h, tk=tk, device=device)
+        return remembered(self, (b, h, tq, tk, 0), device)
+
+    def edges(self, position: Tensor, tk: int) -> tuple[Tensor, Tensor]:
+        """lo and hi, (tq 1) each."""
+        lo = torch.zeros_like(position)[:, None]
+        return lo, lo + tk
 
 
 class _Placed(Mask):
@@ -34,12 +67,7 @@ class _Placed(Mask):
     def bind(
         self, b: int, h: int, tq: int, tk: int, offset: int, device: torch.device | str = "cpu"
     ) -> Visible:
-        lo, hi = self.edges(torch.arange(tq, device=device) + offset, tk)
-        if lo.dim() == 4 and lo.shape[0] not in (1, b):
-            raise MaskError(
-                f"{self!r} speaks of {lo.shape[0]} batches, and q has {b}", wanted="One number for each"
-            )
-        return from_edges(lo, hi, b=b, h=h, tk=tk, device=device)
+        return remembered(self, (b, h, tq, tk, offset), device)
 
     def edges(self, position: Tensor, tk: int) -> tuple[Tensor, Tensor]:
         """lo and hi, (tq 1) or (b 1 tq 1), from the rows' positions (tq)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from attnscope.core.mix import as_given
 from attnscope.core.scores import biased
 from attnscope.core.scoring import Bound
 from attnscope.shapes import Block
@@ -30,10 +31,11 @@ def replay(bound: Bound, rows: slice | None = None) -> Block:
     first = max(0, min(first, last - ALIGNED))
     wide, narrow = how.products or bound.dtype, how.scores or bound.dtype
     q, k = bound.q[:, :, first:last].to(wide), repeated(bound.k.to(wide), shape.h)
-    if how.scale_q:
-        scaled = torch.matmul(q * bound.scale, k.transpose(2, 3)).to(narrow)
-    else:
-        scaled = torch.matmul(q, k.transpose(2, 3)).to(narrow) * bound.scale
+    with as_given(q):
+        if how.scale_q:
+            scaled = torch.matmul(q * bound.scale, k.transpose(2, 3)).to(narrow)
+        else:
+            scaled = torch.matmul(q, k.transpose(2, 3)).to(narrow) * bound.scale
     block = slice(first, last)
     visible = bound.visible.tile(block, slice(0, shape.tk))
     scores = biased(scaled, _bias(bound, block), bound.scoring.softcap, inside=bound.scoring.bias_inside_cap)
@@ -66,5 +68,6 @@ def _softmax(bound: Bound, scores: Tensor, dtype: torch.dtype, *, subtract_max: 
         scores = torch.cat([scores, column.expand(scores.shape[0], -1, scores.shape[2], -1)], dim=-1)
     if subtract_max:
         scores = scores - scores.max(dim=-1, keepdim=True).values
-    weights = torch.nn.functional.softmax(scores, dim=-1, dtype=dtype)
+    with as_given(scores):
+        weights = torch.nn.functional.softmax(scores, dim=-1, dtype=dtype)
     return weights if sinks is None else weights[..., :-1]

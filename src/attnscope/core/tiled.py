@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from attnscope.core.bias import values_of, with_values
-from attnscope.core.mix import grouped, mix, non_finite
+from attnscope.core.mix import all_finite, grouped, mix, non_finite
 from attnscope.core.normaliser import faded, of_tile
 from attnscope.core.scoring import Bound
 from attnscope.core.tile import Normaliser, shifted, weigh
 from attnscope.core.walk import column_blocks, row_blocks, sinks_of_rows, state_of_rows, walk_columns
+from attnscope.errors import ScoringError
 from attnscope.shapes import Out, Value
 
 
@@ -35,17 +36,22 @@ class _ByTiles(torch.autograd.Function):
     def forward(
         ctx: Any, bound: Bound, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, learned: Tensor | None
     ) -> Tensor:
-        good = v.isfinite()
-        all_good = bool(good.all())
-        out, final = _forward(bound, v if all_good else v.where(good, 0.0))
+        finite = all_finite(v)
+        out, final = _forward(bound, v if finite else v.where(v.isfinite(), 0.0))
         ctx.bound = bound
         ctx.save_for_backward(q, k, v, sinks, learned, out, final.peak, final.logsum)
-        if not all_good:
+        if not finite:
             out = out + _wild(bound, v.to(bound.dtype))
         return out.to(v.dtype)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            raise ScoringError(
+                "A second derivative of attention over tiles was asked for (create_graph=True)",
+                wanted="First derivatives alone on this path",
+                hint="steps(q, k, v, scoring).out is the same on the grid, with derivatives of every order",
+            )
         q, k, v, sinks, learned, out, peak, logsum = ctx.saved_tensors
         scoring = replace(ctx.bound.scoring, sinks=sinks)
         bound, final = replace(ctx.bound, q=q, k=k, scoring=scoring), Normaliser(peak, logsum)

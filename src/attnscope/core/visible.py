@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 
 import torch
 from jaxtyping import Bool, Int
@@ -104,6 +104,16 @@ class Visible:
         """
         ranges = self.ranges(rows)
         return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+
+    @cached_property
+    def full(self) -> bool:
+        """Whether every row sees every key; looked at once."""
+        return self.is_full()
+
+    @cached_property
+    def causal(self) -> bool:
+        """Whether row i sees exactly the keys 0 .. i; looked at once."""
+        return self.is_causal(0)
 
     def is_full(self) -> bool:
         """Whether every row sees every key."""

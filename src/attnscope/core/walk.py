@@ -43,7 +43,7 @@ def walk(
 def row_blocks(bound: Bound, *, rows: slice | None = None, tile_rows: int | None = None) -> list[slice]:
     """The blocks of rows, in order, in which a walk goes."""
     start, stop, _ = (rows or slice(None)).indices(bound.shape.tq)
-    step = tile_rows or TILE_ROWS
+    step = tile_rows or _rows(bound)
     return [slice(i, min(i + step, stop)) for i in range(start, stop, step)]
 
 
@@ -127,6 +127,12 @@ def _identity(bound: Bound, rows: slice) -> RowState:
     return nothing_seen(
         bound.shape.b, bound.shape.h, rows.stop - rows.start, dtype=bound.dtype, device=bound.q.device
     )
+
+
+def _rows(bound: Bound) -> int:
+    """Rows of a tile: fewer than TILE_ROWS, in sixteens, where so many heads would make it large."""
+    most = 4 * TILE_CELLS // max(1, bound.shape.b * bound.shape.h * LEAST_COLUMNS)
+    return min(TILE_ROWS, max(16, most // 16 * 16))
 
 
 def _columns(bound: Bound, rows: slice, heads: slice | None, batch: slice | None) -> int:
