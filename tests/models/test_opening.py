@@ -91,6 +91,18 @@ def test_the_way_of_computing_attention_is_the_one_that_was_asked_for(llama: Pat
     assert look.recording.site(0).route == f"huggingface/{attention}"
 
 
+def test_our_own_models_compute_attention_in_one_way(own: Path) -> None:
+    assert open_model(str(own), attention="sdpa").id == "small"
+    with pytest.raises(ModelError, match="small has no attention named 'eager'"):
+        open_model(str(own), attention="eager")
+
+
+def test_our_own_models_run_in_half_precision_too(own: Path) -> None:
+    look = open_model(str(own), dtype="bfloat16").run("ab c")
+    assert look.recording.site(0).dtype == torch.bfloat16
+    assert look.bit_equal is True
+
+
 def test_a_precision_is_the_one_that_was_asked_for(llama: Path) -> None:
     look = open_model(str(llama), dtype="bfloat16").run("the light")
     assert look.recording.site(0).dtype == torch.bfloat16

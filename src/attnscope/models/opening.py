@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from attnscope.errors import DtypeError, MissingModel
+from attnscope.errors import DtypeError, MissingModel, ModelError
 from attnscope.models.folders import SHIPPED_HINT, check_folder, gguf_of, read_config
 from attnscope.models.hub import find_on_hub, is_hub_id
 from attnscope.models.huggingface import open_huggingface
@@ -27,6 +27,7 @@ def open_model(name: str, *, dtype: torch.dtype | str | None = None, attention: 
     wanted = _dtype(dtype)
     _check_name(name)
     if name in SHIPPED:
+        _check_attention(name, attention)
         return open_shipped(name, dtype=wanted)
     folder = Path(name).expanduser()
     if not folder.exists() and is_hub_id(name):
@@ -34,6 +35,7 @@ def open_model(name: str, *, dtype: torch.dtype | str | None = None, attention: 
     check_folder(folder)
     label = folder.resolve().name or str(folder)
     if gguf_of(folder) is None and is_own(read_config(folder)):
+        _check_attention(label, attention)
         return open_own(folder, name=label, label=label, dtype=wanted)
     return open_huggingface(folder, name=label, label=label, dtype=wanted, attention=attention)
 
@@ -49,6 +51,15 @@ def _dtype(dtype: torch.dtype | str | None) -> torch.dtype | None:
     if dtype not in _DTYPES:
         raise DtypeError(f"dtype {dtype!r} is unknown", wanted=f"One of {', '.join(_DTYPES)} is wanted")
     return _DTYPES[dtype]
+
+
+def _check_attention(name: str, attention: str | None) -> None:
+    """Refuse a choice that one of our own models does not have."""
+    if attention not in (None, "sdpa"):
+        raise ModelError(
+            f"{name} has no attention named {attention!r}",
+            wanted="Our own models compute it in one way, sdpa; the choice is for Hugging Face models",
+        )
 
 
 def _check_name(name: str) -> None:
