@@ -11,8 +11,9 @@ import math
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
 
-from attnscope.core.mix import mix
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
 from attnscope.shapes import Block, Out, Rows, Value
@@ -66,14 +67,17 @@ class ProbeSums:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """values: 1, u and u^2 of every key, (b hk tk 3).   on_signs: out.r, (b h tq).
+    """u: values on the signs, v.r, (b hk tk), 0 where not finite.   lost: where that is, or None if nowhere.
+
+    on_signs: out.r, (b h tq).
 
     length: |out|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
     floor: what rounding does to out.r at least, since small numbers are rounded to steps.
     plain: scores are scale * q.k, nothing else.
     """
 
-    values: Value
+    u: Float[Tensor, "b hk tk"]
+    lost: Bool[Tensor, "b hk tk"] | None
     on_signs: Rows
     length: Rows
     dtype: torch.dtype
@@ -91,18 +95,36 @@ class Probe:
         """What one rounding of ours may do, relative."""
         return ROUNDING[self.computed_in]
 
-    def _scaled(self, tile: Tile) -> Tensor:
-        """scale * q.k, (b h r c), where the tile has it at hand: -inf would not do, since 0 * inf is no
-        number."""
-        return tile.scores.clamp(min=torch.finfo(tile.scores.dtype).min) if self.plain else tile.scaled
-
     def of_tile(self, tile: Tile, weights: Block) -> ProbeSums:
         """The sums of this tile alone; weights (b h r c) are those of the tile."""
-        values = self.values[:, :, tile.cols]
-        plain = mix(weights, values, tile.visible).double()
-        tilt = mix(weights * self._scaled(tile), values[..., :2], tile.visible).double()
-        largest = weights.amax(dim=-1).double()
-        return ProbeSums(plain[..., 0], largest, plain[..., 1], plain[..., 2], tilt[..., 0], tilt[..., 1])
+        b, h, r, c = weights.shape
+        hk = self.u.shape[1]
+        grouped = (b, hk, h // max(hk, 1), r, c)
+        u = self.u[:, :, None, None, tile.cols]  # (b hk 1 1 c)
+        w, ws = weights.reshape(grouped), self._scaled(tile, weights).reshape(grouped)
+        wu = w * u
+        first, tilt = wu.sum(dim=-1), ws.sum(dim=-1)
+        second, tilted = wu.mul_(u).sum(dim=-1), ws.mul_(u).sum(dim=-1)
+        first, second, tilt, tilted = (x.reshape(b, h, r).double() for x in (first, second, tilt, tilted))
+        mass, largest = weights.sum(dim=-1).double(), weights.amax(dim=-1).double()
+        return ProbeSums(mass, largest, self._lost(tile, first), second, tilt, tilted)
+
+    def _scaled(self, tile: Tile, weights: Block) -> Tensor:
+        """Weights times scale * q.k, (b h r c) of its own memory."""
+        if not self.plain:
+            return weights * tile.scaled
+        if tile.whole:
+            return weights * tile.scores
+        # -inf would not do where masked, since 0 * inf is no number
+        return tile.scores.clamp(min=torch.finfo(tile.scores.dtype).min).mul_(weights)
+
+    def _lost(self, tile: Tile, first: Tensor) -> Tensor:
+        """The sums of rows (b h r), NaN in those that see a value that is not finite."""
+        if self.lost is None:
+            return first
+        group = first.shape[1] // self.lost.shape[1]
+        lost = self.lost[:, :, None, tile.cols].repeat_interleave(group, dim=1)  # (b h 1 c)
+        return first.masked_fill((lost & tile.visible).any(dim=-1), torch.nan)
 
 
 def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
@@ -111,12 +133,14 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
     own = torch.Generator().manual_seed(seed)
     signs = torch.randint(0, 2, (shape.hk, v.shape[-1], 1), generator=own) * 2 - 1
     signs = signs.to(v.device, bound.dtype)
-    u = v.to(bound.dtype) @ signs  # (b hk tk 1)
+    u = (v.to(bound.dtype) @ signs)[..., 0]  # (b hk tk)
+    finite = u.isfinite()
     wide = out.to(bound.dtype)
     group = shape.h // max(shape.hk, 1)
     dtypes = {bound.q.dtype, out.dtype, bound.arithmetic.weights or bound.q.dtype}
     return Probe(
-        values=torch.cat([torch.ones_like(u), u, u * u], dim=-1),
+        u=u.where(finite, 0.0),
+        lost=None if bool(finite.all()) else ~finite,
         on_signs=(wide @ signs.repeat_interleave(group, dim=0))[..., 0],
         length=wide.norm(dim=-1),
         dtype=max(dtypes, key=ROUNDING.__getitem__),
