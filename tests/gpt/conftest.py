@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.gpt.tiny import LINE, finished, tiny
+
+# Models this small gain nothing from more, and threads that wait for each other cost a busy machine minutes.
+torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def cut_short(folder: Path) -> None:
         (change(CONFIG, format="x", model_type="bert"), "is of a bert model"),
         (change(CONFIG, n_layers=3), r"lacks layers\.2\."),
         (change(CONFIG, n_layers=1), r"holds layers\.1\..*, which this model has not"),
-        (change(CONFIG, d_model=15), r"weight in .* is \(.*12.*\)\. \(.*15.*\), by the config"),
+        (change(CONFIG, d_model=18), r"weight in .* is \(.*12.*\)\. \(.*18.*\), by the config"),
         (change(VOCABULARY, characters="ab"), r"vocabulary\.json is not this model's vocabulary"),
         (reweigh(lambda w: w["head.weight"].fill_(torch.nan)),
          r"head\.weight in .* holds \d+ numbers that are NaN"),
