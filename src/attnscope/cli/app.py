@@ -45,16 +45,17 @@ def command(
     Prints its address and serves until Ctrl-C. It listens on this machine alone unless --host says
     otherwise, and no text leaves the machine.
     """
-    from attnscope.models import open_model, shipped_models
-    from attnscope.web.app import create_app
-    from attnscope.web.catalogue import catalogue_with
-    from attnscope.web.gate import Names
     from attnscope.web.serving import address, clean_base_path, listen, serve
 
     first_text = read_text(text, file)
     base = clean_base_path(base_path)
-    bound = listen(host, port)
-    with bound:
+    with listen(host, port) as bound:
+        # Only now: these bring torch, which takes seconds, and a port in use should be told at once.
+        from attnscope.models import open_model, shipped_models
+        from attnscope.web.app import create_app
+        from attnscope.web.catalogue import catalogue_with
+        from attnscope.web.gate import Names
+
         subject = None
         if model is not None or first_text is not None or not shipped_models():
             click.echo(f"Opening {model or 'embedded'} …", err=True)
