@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from attnscope.errors import ShapeError
 from attnscope.shapes import Key, Value
+
+AllKeys = Float[Tensor, "b hk all d"]
+AllValues = Float[Tensor, "b hk all dv"]
 
 
 class KeyValueCache:
@@ -25,7 +29,7 @@ class KeyValueCache:
         """How many tokens are held: the position of the next one."""
         return 0 if self._keys is None else self._keys.shape[2]
 
-    def extend(self, keys: Key, values: Value) -> tuple[Key, Value]:
+    def extend(self, keys: Key, values: Value) -> tuple[AllKeys, AllValues]:
         """Append new keys and values on the token axis; returns all that are held, the new ones last.
 
         Raises ShapeError where batch, heads or width differ from what is held.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
 
 import torch
 from jaxtyping import Float
@@ -63,7 +62,7 @@ class MultiHeadAttention(nn.Module):
         self.k_norm = nn.RMSNorm(d_head, eps=1e-6) if norm_qk else nn.Identity()
 
     @classmethod
-    def from_torch(cls, module: nn.MultiheadAttention) -> Self:
+    def from_torch(cls, module: nn.MultiheadAttention) -> MultiHeadAttention:
         """The same function as `module` in eval mode, on (b t d), with a copy of its weights.
 
         Raises ShapeError for add_bias_kv and add_zero_attn, which add keys that no token has. Its dropout is
