@@ -59,6 +59,7 @@ class Explore {
       hide: (hide) => this.change({ hide }, 'hide'),
       chooseHead: (site, head) => this.change({ ...address(site, this.result()), head }, 'head'),
       offer: (text) => this.run(this.state.model ?? '', text),
+      again: () => this.again(),
       cancel,
       draw,
     })
@@ -111,6 +112,12 @@ class Explore {
     const heads = model !== this.state.model ? { layer: null, site: null, head: null } : {}
     this.change({ model, text, ...keep, ...heads }, 'run')
     this.start(model, text)
+  }
+
+  /** The server forgot the run, or was started anew. */
+  again() {
+    this.store.clear()
+    this.start(this.state.model ?? '', this.state.text ?? '')
   }
 
   /** @param {number} token @param {"pointer"|"key"} how */

@@ -9,6 +9,10 @@ import * as api from './api.js'
  * @typedef {{run: Run|null, progress: Progress|null, problem: api.ApiError|null, busy: boolean, since: number, asked: {model: string, text: string}|null}} Session
  */
 
+/** Status of what is no fault: nobody asked yet, or the reader stopped it. */
+export const CALM = 499
+const NO_TEXT = { title: 'No text yet', message: 'Type or paste a text. It stays on this machine.' }
+const STOPPED = { title: 'Cancelled', message: 'The run was stopped. Nothing was kept of it.' }
 const FIRST_LOOK = 60 // ms
 const LONGEST_WAIT = 400
 
@@ -21,6 +25,7 @@ export function createSession(changed) {
   /** @param {string} model @param {string} text */
   async function start(model, text) {
     const mine = ++turn
+    if (!text) return finish({ run: null, asked: { model, text }, problem: new api.ApiError(NO_TEXT, CALM) })
     const older = session.busy ? session.progress : null
     if (older) api.cancel(older.id).catch(() => {})
     Object.assign(session, { progress: null, problem: null, busy: true, since: performance.now(), asked: { model, text } })
@@ -43,7 +48,7 @@ export function createSession(changed) {
       if (mine !== turn) return null
       if (progress.state === 'done') return progress
       if (progress.state === 'failed' && progress.error) throw new api.ApiError(progress.error, 400)
-      if (progress.state === 'cancelled') throw new api.ApiError({ title: 'Cancelled', message: 'The run was stopped. Nothing was kept of it.' }, 499)
+      if (progress.state === 'cancelled') throw new api.ApiError(STOPPED, CALM)
       session.progress = progress
       changed()
       await new Promise((resolve) => setTimeout(resolve, wait))
@@ -59,7 +64,7 @@ export function createSession(changed) {
   function cancel() {
     if (session.progress) api.cancel(session.progress.id).catch(() => {})
     turn++
-    finish(session.run ? {} : { problem: new api.ApiError({ title: 'Cancelled', message: 'The run was stopped. Nothing was kept of it.' }, 499) })
+    finish(session.run ? {} : { problem: new api.ApiError(STOPPED, CALM) })
   }
 
   return { session, start, cancel }

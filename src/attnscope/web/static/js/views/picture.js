@@ -7,6 +7,7 @@ import { count, fixed, two } from '../pure/number.js'
 import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure/scale.js'
 import { strongest } from '../pure/selection.js'
 import { isSite, listed, longName, nearest } from '../pure/sites.js'
+import { CALM } from '../session.js'
 import { card, showProgress } from './card.js'
 import { mount as mountFoot } from './foot.js'
 import { mount as mountHeatmap } from './heatmap.js'
@@ -22,7 +23,7 @@ import { mount as mountHeatmap } from './heatmap.js'
  */
 /**
  * @typedef {{chooseCell: (i: number, j: number, how: "pointer"|"key") => void, leave: () => void, scale: (scale: import("../types.js").ScaleName) => void,
- *   hide: (hide: boolean) => void, chooseHead: (site: Site, head: number) => void, offer: (text: string) => void, cancel: () => void, draw: () => void}} On
+ *   hide: (hide: boolean) => void, chooseHead: (site: Site, head: number) => void, offer: (text: string) => void, again: () => void, cancel: () => void, draw: () => void}} On
  */
 
 /** @param {HTMLElement} el @param {On} on */
@@ -70,10 +71,10 @@ class Picture {
     this.#waiting = false
     this.#show('', '', false)
     if (!problem) return progress ? showProgress(this.cards, progress, model, this.on.cancel) : put(this.cards)
-    const empty = problem.status === 499
-    const offer = problem.offer ?? (empty && sample ? { label: 'Use the sample line', text: sample.text } : null)
+    const calm = problem.status === CALM
+    const offer = problem.offer ?? (calm && sample ? { label: 'Use the sample line', text: sample.text } : null)
     put(this.cards, card({
-      title: problem.title, text: problem.message, hint: problem.hint, bad: !empty && !/^No text/.test(problem.title),
+      title: problem.title, text: problem.message, hint: problem.hint, bad: !calm,
       button: offer && { label: offer.label, act: () => this.on.offer(offer.text) },
     }))
   }
@@ -177,7 +178,8 @@ class Picture {
   /** @param {import("../api.js").ApiError} problem */
   #failed(problem) {
     this.#show(this.#title, '', false)
-    put(this.cards, card({ bad: true, title: problem.title, text: problem.message, hint: problem.hint }))
+    const button = { label: 'Run again', act: this.on.again }
+    put(this.cards, card({ bad: true, title: problem.title, text: problem.message, hint: problem.hint, button }))
     return null
   }
 

@@ -1,0 +1,183 @@
+"""The real server on a free port, and a real browser that may speak to nothing else."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+
+MODEL = "embedded"
+_COMMAND = str(Path(sys.executable).with_name("attnscope"))
+_WAIT = 60_000  # ms; a busy machine is slow, not wrong
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+@dataclass
+class Explore:
+    """A browser page on Explore, with what it asked for and what it complained of."""
+
+    page: Page
+    base: str
+    model: str = MODEL
+    asked: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    expected: list[str] = field(
+        default_factory=lambda: ["willReadFrequently"]
+    )  # what the test itself provokes
+
+    def open(self, *, wait: str = ".plane canvas[width]", **state: object) -> None:
+        """Open a link to that state and wait until its picture, or what `wait` names, is drawn."""
+        self.page.goto(f"{self.base}/explore?{urlencode({'model': MODEL, **state})}")
+        self.settle(wait)
+
+    def settle(self, wait: str = ".plane canvas[width]") -> None:
+        """Wait until nothing is on its way any more."""
+        self.page.wait_for_selector(wait, state="visible")
+        self.page.wait_for_load_state("networkidle")
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def text(self, selector: str) -> str:
+        """Return what one reads there."""
+        return self.page.locator(selector).first.inner_text()
+
+    def texts(self, selector: str) -> list[str]:
+        """Return what one reads in each of them."""
+        return self.page.locator(selector).all_inner_texts()
+
+    def state(self) -> dict[str, str]:
+        """Return the query of the address bar, once it is at rest."""
+        self.page.wait_for_timeout(250)
+        return {
+            name: str(value)
+            for name, value in self.page.evaluate(
+                "Object.fromEntries(new URLSearchParams(location.search))"
+            ).items()
+        }
+
+    def answer(self, pattern: str, change: Callable[[Any], Any]) -> None:
+        """Let `change` turn the JSON of what the server answers there into another."""
+
+        def turned(route: Route) -> None:
+            response = route.fetch()
+            route.fulfill(response=response, json=change(response.json()))
+
+        self.page.route(re.compile(pattern), turned)
+
+
+@pytest.fixture(scope="session")
+def spelled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Hugging Face model, byte-level as GPT-2's: it knows one Hebrew word whole and no emoji."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("spelled") / "tiny"
+    built = Tokenizer(models.BPE())
+    built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    built.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=290,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+        special_tokens=["<|endoftext|>"],
+    )
+    built.train_from_iterator(["שלום world"] * 4, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=built, eos_token="<|endoftext|>")
+    torch.manual_seed(7)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=512,
+        initializer_range=0.4,
+        bos_token_id=None,
+        eos_token_id=0,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(spelled_folder: Path) -> Iterator[str]:
+    """The address of `attnscope app`, started as a user starts it."""
+    command = [_COMMAND, "app", "--model", str(spelled_folder), "--port", "0", "--no-browser"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+        said = []
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                said.append(line)
+                if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                    yield found[0]
+                    break
+            else:
+                pytest.fail("the server did not start: " + "".join(said))
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert found, "no Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def explore(server: str, browser: Browser) -> Iterator[Explore]:
+    """A fresh page of 1440 x 900; what leaves 127.0.0.1 or lands on the console fails the test."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context.set_default_timeout(_WAIT)
+    expect.set_options(timeout=_WAIT)
+    page = context.new_page()
+    one = Explore(page, server)
+    page.on("request", lambda request: one.asked.append(request.url))
+    page.on("pageerror", lambda error: one.complaints.append(str(error)))
+    page.on("console", lambda said: said.type in ("error", "warning") and one.complaints.append(said.text))
+    yield one
+    context.close()
+    assert {urlsplit(url).hostname for url in one.asked} <= {"127.0.0.1"}
+    assert [line for line in one.complaints if not any(part in line for part in one.expected)] == []
+
+
+@pytest.fixture(scope="session")
+def look() -> Callable[..., dict[str, Any]]:
+    """What `attnscope look --json` prints."""
+
+    @functools.cache
+    def run(model: str, text: str, *, layer: int, head: int, query: int) -> dict[str, Any]:
+        place = ["--layer", str(layer), "--head", str(head), "--query", str(query), "--json"]
+        command = [_COMMAND, "look", model, "--text", text, *place]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True)
+        answer: dict[str, Any] = json.loads(printed.stdout)
+        return answer
+
+    return run
