@@ -18,6 +18,7 @@ from attnscope.core.scoring import Scoring
 from attnscope.core.tiled import by_tiles
 from attnscope.errors import ScoringError
 
+pytestmark = pytest.mark.usefixtures("as_a_user")  # finite differences call each path very often
 SINKS = torch.tensor([0.3, -0.7], dtype=torch.float64)
 SCORINGS: dict[str, Scoring] = {
     "full": Scoring(),

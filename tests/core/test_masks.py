@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -98,6 +98,7 @@ def compound(draw: st.DrawFn, depth: int = 3) -> tuple[masks.Mask, Tensor]:
     return one[0] | two[0], one[1] | two[1]
 
 
+@settings(max_examples=25)
 @given(made=compound())
 def test_and_and_or_of_masks_are_those_of_their_grids(made: tuple[masks.Mask, Tensor]) -> None:
     visible = bound(made[0])
@@ -105,6 +106,7 @@ def test_and_and_or_of_masks_are_those_of_their_grids(made: tuple[masks.Mask, Te
     assert torch.equal(visible.count().expand(B, H, TQ), made[1].sum(-1))
 
 
+@settings(max_examples=25)
 @given(made=compound(), data=st.data())
 def test_a_tile_is_its_part_of_the_whole(made: tuple[masks.Mask, Tensor], data: st.DataObject) -> None:
     ends = [sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n)))) for n in (TQ, TK, H, B)]
@@ -117,6 +119,7 @@ def test_a_tile_is_its_part_of_the_whole(made: tuple[masks.Mask, Tensor], data: 
     assert not whole or want.all()
 
 
+@settings(max_examples=25)
 @given(made=compound(), data=st.data())
 def test_no_visible_cell_lies_outside_the_ranges(
     made: tuple[masks.Mask, Tensor], data: st.DataObject
@@ -133,6 +136,7 @@ def test_no_visible_cell_lies_outside_the_ranges(
     assert (lo, hi) == ((ranges[0][0], ranges[-1][1]) if ranges else (0, 0))
 
 
+@settings(max_examples=25)
 @given(made=compound())
 def test_spans_are_sorted_disjoint_and_end_with_the_empty_ones(made: tuple[masks.Mask, Tensor]) -> None:
     visible = bound(made[0])

@@ -1,6 +1,4 @@
-"""The same out as the oracle's, without the grid: PyTorch's fused kernel where it can say it, our tiles
-elsewhere.
-"""
+"""The out of the oracle without its grid: PyTorch's fused kernel where it can say it, our tiles elsewhere."""
 
 from __future__ import annotations
 
@@ -25,6 +23,12 @@ def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None)
     others, and those in which that kernel would let a hidden NaN through or divide by nothing, go over tiles
     in float32 (float64 for float64). Under autograd the memory is that of the path taken: the kernel's own,
     and O(T) on tiles, where each block of rows is computed again in the backward pass.
+
+    >>> import torch
+    >>> from attnscope.core.masks import window
+    >>> q = k = v = torch.ones(1, 2, 1000, 8)
+    >>> attention(q, k, v, window(63)).shape
+    torch.Size([1, 2, 1000, 8])
 
     Raises ShapeError, DtypeError, MaskError or ScoringError.
     """

@@ -18,9 +18,7 @@ from attnscope.errors import ScoringError
 
 @dataclass(frozen=True, eq=False)
 class RelativeBias:
-    """The bias at distance d = j - position of the row is table[:, d - first] (T5, ALiBi). table: (h|1,
-    n).
-    """
+    """table (h|1, n): the bias at distance d = j - position of the row is table[:, d - first] (T5, ALiBi)."""
 
     table: Tensor = field(repr=False)
     first: int
@@ -28,9 +26,7 @@ class RelativeBias:
     speaks_of_positions = True
 
     def check(self, visible: Visible, offset: int) -> None:
-        """Raises ScoringError unless the table fits the heads and holds the distance of every visible
-        cell.
-        """
+        """Raises ScoringError unless the table fits the heads and holds every visible distance."""
         _check_values(self.table, "RelativeBias(table)", 2)
         if self.table.shape[0] not in (1, visible.h):
             raise _misfit("RelativeBias(table)", self.table, f"({visible.h}, n)")
@@ -142,9 +138,7 @@ def with_values(bias: Bias, values: Tensor) -> Bias:
 
 
 def as_relative(values: Tensor, offset: int = 0) -> RelativeBias | None:
-    """The same bias by distance, if `values` (h|1, tq, tk) or (1, h|1, tq, tk) is bit-exactly Toeplitz; else
-    None.
-    """
+    """The same bias by distance, if `values` ([1,] h|1, tq, tk) is bit-exactly Toeplitz; else None."""
     grid = values[0] if values.dim() == 4 and values.shape[0] == 1 else values
     if grid.dim() != 3 or grid.shape[-1] == 0 or grid.shape[-2] == 0:
         return None

@@ -16,9 +16,7 @@ from attnscope.shapes import Grid, Key, Out, Query, Rows, SeenGrid, Value
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Every step of one call. Grids are (b h tq tk), in float32 (float64 for float64); out is (b h tq dv) as
-    v.
-    """
+    """Every step of one call: grids (b h tq tk) in float32 (float64 for float64), out in v's dtype."""
 
     products: Grid
     scaled: Grid
@@ -38,6 +36,11 @@ def steps(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None) -> 
     nothing has weights 0, out 0, peak -inf and logsum 0. Learned sinks take weight and mix nothing: the
     weights then sum to less than 1. lse and lse_keys are natural logs, with and without the sink. Scaled
     dot-product attention is Vaswani et al. 2017, section 3.2.1.
+
+    >>> from attnscope.core.masks import causal
+    >>> q = k = v = torch.zeros(1, 1, 3, 4)
+    >>> steps(q, k, v, causal()).weights[0, 0, 1]
+    tensor([0.5000, 0.5000, 0.0000])
 
     Raises ShapeError, DtypeError, MaskError or ScoringError.
     """

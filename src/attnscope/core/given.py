@@ -107,8 +107,9 @@ def padding(keys: Tensor, queries: Tensor | None = None) -> Mask:
 
 
 def spans(lo: Tensor, hi: Tensor) -> Mask:
-    """Spans lo <= j < hi of each row: (tq,), (tq, s) or (b|1, h|1, tq, s), in any order. Indices, not
-    positions.
+    """Spans lo <= j < hi of each row, as indices: (tq,), (tq, s) or (b|1, h|1, tq, s), in any order.
+
+    Raises MaskError for other shapes, or numbers that are not whole.
     """
     lo, hi = torch.as_tensor(lo), torch.as_tensor(hi)
     if (
@@ -142,6 +143,9 @@ def rule(fn: Rule) -> Mask:
 
 def from_tensor(t: Tensor) -> Mask:
     """The mask in a tensor of booleans, True = may attend, broadcast from the right to (b, h, tq, tk).
+
+    >>> from_tensor(torch.tensor([True, False, True])).bind(1, 1, 2, 3, 0).count()
+    tensor([[[2, 2]]])
 
     Raises MaskError for other dtypes: a float tensor is added to scores, so it is a TensorBias.
     """

@@ -49,8 +49,7 @@ def documents(query_ids: Tensor, key_ids: Tensor | None = None) -> Mask:
 
 
 def blocks(query_ids: Tensor, key_ids: Tensor | None = None) -> Mask:
-    """Blocks that see each other in both directions, such as the tokens of one image: usually causal() |
-    blocks(ids).
+    """Blocks that see each other in both directions (the tokens of an image): usually causal() | blocks(ids).
 
     ids as in `documents`, and a negative id belongs to no block and sees nothing here.
     """
@@ -60,9 +59,7 @@ def blocks(query_ids: Tensor, key_ids: Tensor | None = None) -> Mask:
 
 
 def _outer_spans(query_ids: Tensor, key_ids: Tensor) -> tuple[Tensor, Tensor, bool]:
-    """First and one past the last key of each row's id, (tq) each, and whether these spans hold nothing
-    else.
-    """
+    """First and one past the last key of each row's id, (tq) each, and whether no other id lies between."""
     tk, tq = len(key_ids), len(query_ids)
     if tk == 0:
         none = torch.zeros(tq, dtype=torch.int64, device=key_ids.device)

@@ -1,7 +1,6 @@
 """Two products that let nothing through where they should not: q @ k^T, and weights @ v.
 
-A NaN or inf in a key or value shows in the rows that see it and reaches no other, in the values and in the
-gradients.
+A NaN or inf in a key or value shows in the rows that see it and reaches no other, nor any gradient of others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The state of a row while its keys go by: peak and sum. It has an identity, and merges over any split of
-the keys.
-"""
+"""The state of a row while its keys go by: peak and sum, with an identity and a merge over any split."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ from attnscope.shapes import Rows
 
 @dataclass(frozen=True, eq=False)
 class RowState:
-    """peak: the largest score so far; total: the sum of exp(score - peak). (b h r) each; nothing seen is
-    (-inf, 0).
-    """
+    """peak: the largest score so far; total: sum of exp(score - peak); (b h r). Nothing seen: (-inf, 0)."""
 
     peak: Rows
     total: Rows
@@ -43,9 +39,7 @@ def nothing_seen(
 
 
 def of_tile(bound: Bound, tile: Tile, peak: Tensor | None = None) -> RowState:
-    """The state after this tile alone; with `peak` (b h r), relative to that instead of the tile's own
-    peak.
-    """
+    """The state after this tile alone, relative to `peak` (b h r) where given, else to its own peak."""
     scores = tile.scores
     if peak is None:
         peak = (
@@ -57,9 +51,7 @@ def of_tile(bound: Bound, tile: Tile, peak: Tensor | None = None) -> RowState:
 
 
 def of_sinks(bound: Bound, like: RowState, *, peak: Tensor | None = None) -> RowState | None:
-    """The state of rows (as many as in `like`) that have seen their learned sink alone; None without
-    sinks.
-    """
+    """The state of rows shaped as `like` that have seen their learned sink alone; None without sinks."""
     sinks = bound.sinks()
     if sinks is None:
         return None
@@ -69,7 +61,5 @@ def of_sinks(bound: Bound, like: RowState, *, peak: Tensor | None = None) -> Row
 
 
 def faded(amount: Tensor, old: Tensor, new: Tensor) -> Tensor:
-    """An amount relative to an old peak, relative to a new one: amount * exp(old - new), and 0 where old is
-    -inf.
-    """
+    """An amount relative to an old peak, made relative to a new one: amount * exp(old - new)."""
     return amount * (old - new.masked_fill(new == -torch.inf, 0.0)).exp()

@@ -135,6 +135,9 @@ def window(left: int | None, right: int | None = 0) -> Mask:
 
     The distances do not count the row itself, as in flash-attention: a causal window that Hugging Face calls
     W (W keys, itself included) is window(W - 1). Raises MaskError for a negative distance.
+
+    >>> window(2).bind(1, 1, 5, 5, 0).count()
+    tensor([[[1, 2, 3, 3, 3]]])
     """
     for name, reach in (("left", left), ("right", right)):
         if reach is not None and (not _whole(reach) or reach < 0):

@@ -37,8 +37,7 @@ def sinusoidal(t: int, d: int, *, base: float = 10000.0, first: int = 0) -> Floa
 def rotary_table(
     positions: Tensor, d: int, *, base: float = 10000.0, dtype: torch.dtype = torch.float32
 ) -> tuple[Tensor, Tensor]:
-    """cos and sin of every pair's angle, (..., d / 2) each for positions (...): angle = position * base^(-2i
-    / d).
+    """cos and sin of each pair's angle, position * base^(-2i / d): (..., d / 2) each for positions (...).
 
     Raises ShapeError for an odd d: rotations turn pairs. Su et al. 2021 (RoFormer), section 3.2.
     """
@@ -88,7 +87,10 @@ def alibi_slopes(n: int) -> Float[Tensor, {n}]:
     """One slope for each of n heads, (n,) float32. Press et al. 2021 (ALiBi), section 3.
 
     For n a power of two, 2^(-8/n), 2^(-16/n), ... For other n, those of the power of two below, then every
-    other one of the next power: 6 heads have 1/4, 1/16, 1/64, 1/256, 1/2, 1/8.
+    other one of the next power.
+
+    >>> alibi_slopes(6).reciprocal().tolist()
+    [4.0, 16.0, 64.0, 256.0, 2.0, 8.0]
     """
     if n < 1:
         raise ShapeError(f"alibi_slopes({n})", wanted="At least one head")

@@ -1,6 +1,4 @@
-"""From products to scores, one block at a time: scale, softcap, bias, in the dtype and order of the
-scoring.
-"""
+"""A block of scores, and what makes them of scaled products: softcap and bias, in the scoring's order."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ def soften(scaled: Tensor, softcap: float | None) -> Tensor:
 
 
 def biased(scaled: Tensor, bias: Tensor | None, softcap: float | None, *, inside: bool) -> Tensor:
-    """softcap(scaled) + bias, or softcap(scaled + bias) when the bias is `inside` the cap, in scaled's
-    dtype.
-    """
+    """softcap(scaled) + bias, or softcap(scaled + bias) with the bias `inside`, in scaled's dtype."""
     if bias is None:
         return soften(scaled, softcap)
     bias = bias.to(scaled.dtype)

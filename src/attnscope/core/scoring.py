@@ -1,5 +1,4 @@
-"""What happens between q.k and softmax, as one frozen description, and the same bound to the q and k of a
-call.
+"""What happens between q.k and softmax, as one frozen description, and the same bound to a call's q and k.
 
 score(i, j) = softcap(scale * q_i.k_j) + bias(h, i, j) where j is visible from i, else -inf
 """
@@ -29,8 +28,7 @@ class Scoring:
     """mask: None is full().   scale: None is 1 / sqrt(d).   bias: added after the cap, unless
     bias_inside_cap.
 
-    softcap: c in c * tanh(s / c).   sinks: (h,) logits of learned sinks, which take part in the softmax and
-    mix nothing.
+    softcap: c in c * tanh(s / c).   sinks: (h,) logits of learned sinks: in the softmax, but mixing nothing.
     offset: the position of row 0 among the keys.   arithmetic: the model's own roundings.
     """
 

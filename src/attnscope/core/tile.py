@@ -39,9 +39,7 @@ def weights(
     heads: slice | None = None,
     batch: slice | None = None,
 ) -> Block:
-    """The weights of a block, (b h r c) in the compute dtype: 0 where not visible, and in rows that see
-    nothing.
-    """
+    """The weights of a block, (b h r c) in the compute dtype: 0 where not visible."""
     tile = bound.tile(rows, cols, heads=heads, batch=batch)
     cut = (batch or slice(None), heads or slice(None), tile.rows)
     return weigh(bound, tile, normaliser.peak[cut], normaliser.logsum[cut])

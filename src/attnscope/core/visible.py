@@ -1,8 +1,7 @@
-"""What each row may see in one call: spans of keys, a set of valid keys, and where needed a rule; all three
-hold.
+"""What each row may see in one call: spans of keys, a set of valid keys, and where needed a rule.
 
-Rows and columns are indices of the call (row 0 is its first query); positions have been taken care of by the
-mask.
+All three hold together. Rows and columns are indices of the call (row 0 is its first query): the mask has
+taken care of positions.
 """
 
 from __future__ import annotations
@@ -93,15 +92,11 @@ class Visible:
         return (above - below).sum(dim=-1)
 
     def ranges(self, rows: slice, *, gap: int = 0) -> list[tuple[int, int]]:
-        """The columns worth visiting for these rows, as disjoint (lo, hi) in order; holes up to `gap` are
-        closed.
-        """
+        """The columns worth visiting for these rows: disjoint (lo, hi) in order, holes up to `gap` closed."""
         return runs(self.lo[:, :, rows], self.hi[:, :, rows], gap)
 
     def bounds(self, rows: slice) -> tuple[int, int]:
-        """The first and one past the last column worth visiting for these rows; (0, 0) where there is
-        none.
-        """
+        """The first and one past the last column worth visiting for these rows; (0, 0) for none."""
         ranges = self.ranges(rows)
         return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
 

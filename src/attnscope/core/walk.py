@@ -1,6 +1,4 @@
-"""The walk over the tiles of the visible region: the one seam through which everything past the oracle reads
-scores.
-"""
+"""The walk over the tiles of the visible region: the seam through which all but the oracle read scores."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from attnscope.core.scoring import Bound, Scoring, as_scoring
 from attnscope.core.tile import Normaliser
 from attnscope.shapes import Key, Query
 
-TILE_CELLS = 2**20  # cells of a tile, all heads and batches together: 4 MB a grid in float32
+TILE_CELLS = 2**19  # cells of a tile, all heads and batches together: grids of 2 MB in float32 stay in cache
 TILE_ROWS = 256
 LEAST_COLUMNS = 64
 SHORT_GAP = 32  # columns: a hole this narrow costs less to compute than another tile
@@ -30,8 +28,7 @@ def walk(
     tile_rows: int | None = None,
     tile_cols: int | None = None,
 ) -> Iterator[Tile]:
-    """The tiles that hold every visible cell of these rows: row blocks in order, and in each its columns in
-    order.
+    """The tiles that hold every visible cell of these rows: row blocks in order, in each its columns too.
 
     A block of rows from which nothing is visible gives no tile. Tile.rows and Tile.cols are absolute; its
     tensors hold the asked heads and batches. A sliding window of w costs tq * w, not tq * tk.
