@@ -7,7 +7,6 @@ it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -72,7 +71,7 @@ class Probe:
     on_signs: out.r, (b h tq).
 
     length: |out|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
-    floor: what rounding does to out.r at least, since small numbers are rounded to steps.
+    floor: what rounding does to out.r at least, (h 1), since the smallest numbers are rounded to steps.
     plain: scores are scale * q.k, nothing else.
     """
 
@@ -82,7 +81,7 @@ class Probe:
     length: Rows
     dtype: torch.dtype
     computed_in: torch.dtype
-    floor: float
+    floor: Float[Tensor, "h 1"]
     plain: bool
 
     @property
@@ -131,23 +130,34 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
     """v (b hk tk dv) and out (b h tq dv) on random signs of our own: the global generator is not touched."""
     shape = bound.shape
     own = torch.Generator().manual_seed(seed)
-    signs = torch.randint(0, 2, (shape.hk, v.shape[-1], 1), generator=own) * 2 - 1
-    signs = signs.to(v.device, bound.dtype)
-    u = (v.to(bound.dtype) @ signs)[..., 0]  # (b hk tk)
-    finite = u.isfinite()
+    signs = torch.randint(0, 2, (shape.hk, v.shape[-1]), generator=own) * 2 - 1
     wide = out.to(bound.dtype)
-    group = shape.h // max(shape.hk, 1)
+    signs = signs.to(v.device, bound.dtype) * _evening(wide, shape.hk)  # (hk dv)
+    u = (v.to(bound.dtype) @ signs[..., None])[..., 0]  # (b hk tk)
+    finite = u.isfinite()
+    each = signs.repeat_interleave(shape.h // max(shape.hk, 1), dim=0)[:, None]  # (h 1 dv)
     dtypes = {bound.q.dtype, out.dtype, bound.arithmetic.weights or bound.q.dtype}
+    smallest = torch.finfo(out.dtype).smallest_normal * torch.finfo(out.dtype).eps
     return Probe(
         u=u.where(finite, 0.0),
         lost=None if bool(finite.all()) else ~finite,
-        on_signs=(wide @ signs.repeat_interleave(group, dim=0))[..., 0],
-        length=wide.norm(dim=-1),
+        on_signs=(wide * each).sum(dim=-1),
+        length=(wide * each).norm(dim=-1),
+        floor=each.norm(dim=-1) * smallest / 2,
         dtype=max(dtypes, key=ROUNDING.__getitem__),
         computed_in=bound.dtype,
-        floor=math.sqrt(v.shape[-1])
-        * torch.finfo(out.dtype).smallest_normal
-        * torch.finfo(out.dtype).eps
-        / 2,
         plain=bound.scoring.bias is None and bound.scoring.softcap is None,
     )
+
+
+def _evening(out: Tensor, hk: int) -> Tensor:
+    """Factors (hk dv) that make the places of out about equally large, as far as eight to one.
+
+    A place that is large in every row is rounded coarsely, and would drown what the small ones can tell.
+    """
+    b, h, tq, dv = out.shape
+    grouped = out.nan_to_num(0.0, 0.0, 0.0).reshape(b, hk, h // max(hk, 1) * tq, dv)
+    size = grouped.square().sum(dim=(0, 2)).sqrt()
+    size = size + size.mean(dim=-1, keepdim=True) / 8
+    even: Tensor = (size.mean(dim=-1, keepdim=True) / size).where(size > 0, 1.0)
+    return even
