@@ -40,7 +40,7 @@ def test_what_the_model_gives_is_the_same_bits_with_and_without_a_recording(
         assert plain.isfinite().all()
         assert torch.equal(plain, run.heard[what]), what
     plain_s, recorded_s = run.seconds
-    measure(f"{name} {attention} {dtype}", "seconds", f"{plain_s:.2f} plain, {recorded_s:.2f} recorded")
+    measure(f"{name} {attention} {dtype}", "seconds", f"{plain_s:.2f} alone, {recorded_s:.2f} recorded")
 
 
 @each_model
