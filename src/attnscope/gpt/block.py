@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu, relu
 
+from attnscope.core.dense import Steps
 from attnscope.core.masks import causal
 from attnscope.core.scoring import Scoring
 from attnscope.gpt.config import GPTConfig
@@ -32,6 +33,10 @@ class LessonBlock(nn.Module):
         mixed: Tensor = self.mlp_down(gelu(self.mlp_up(self.mlp_norm(x))))
         return x + mixed
 
+    def steps(self, x: Float[Tensor, "b t c"]) -> Steps:
+        """What attention does with the stream x (b t d_model), step by step."""
+        return self.attention.steps(self.attention_norm(x))
+
 
 class ModernBlock(nn.Module):
     """Rotary attention with normalised q and k, and squared ReLU (So et al. 2021); no biases."""
@@ -50,3 +55,7 @@ class ModernBlock(nn.Module):
         x = x + self.attention(self.attention_norm(x), scoring=CAUSAL, cache=cache)
         mixed: Tensor = self.mlp_down(relu(self.mlp_up(self.mlp_norm(x))).square())
         return x + mixed
+
+    def steps(self, x: Float[Tensor, "b t c"]) -> Steps:
+        """What attention does with the stream x (b t d_model), step by step."""
+        return self.attention.steps(self.attention_norm(x), scoring=CAUSAL)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnscope.core.dense import Steps
 from attnscope.errors import EmptyText, ShapeError, TextTooLong
 from attnscope.gpt.block import LessonBlock, ModernBlock
 from attnscope.gpt.config import GPTConfig
@@ -54,19 +57,32 @@ class GPT(nn.Module):
         caches: one KeyValueCache a layer, holding the characters before these. Raises EmptyText, TextTooLong
         past the context, ShapeError where ids is not (b t).
         """
-        first = caches[0].length if caches else 0
-        self._check(ids, first)
-        x = self.embedding(ids)  # (b t d_model)
-        if self.position is not None:
-            x = x + self.position(torch.arange(first, first + ids.shape[1], device=ids.device))
+        x = self._enter(ids, caches[0].length if caches else 0)
         for i, layer in enumerate(self.layers):
             x = layer(x, caches[i] if caches else None)
         logits: Tensor = self.head(self.norm(x))
         return logits
 
+    @torch.no_grad()
+    def steps(self, ids: Ids) -> list[Steps]:
+        """What each layer's attention does with ids (b t), on whole grids: memory O(t^2), for looking."""
+        x, found = self._enter(ids, 0), []
+        for layer in cast(list[LessonBlock | ModernBlock], list(self.layers)):
+            found.append(layer.steps(x))
+            x = layer(x, None)
+        return found
+
     def new_caches(self) -> list[KeyValueCache]:
         """One empty cache for each layer."""
         return [KeyValueCache() for _ in self.layers]
+
+    def _enter(self, ids: Tensor, first: int) -> Tensor:
+        """The stream before the first layer, (b t d_model), of characters from position `first` on."""
+        self._check(ids, first)
+        x: Tensor = self.embedding(ids)
+        if self.position is not None:
+            x = x + self.position(torch.arange(first, first + ids.shape[1], device=ids.device))
+        return x
 
     def _check(self, ids: Tensor, first: int) -> None:
         if ids.dim() != 2:
@@ -82,16 +98,21 @@ class GPT(nn.Module):
 
 
 def _initialise(model: GPT, modern: bool) -> None:
-    """Start values: the last matrices of modern layers at 0, so that each layer begins as the identity."""
+    """Start values of the matrices; gains stay 1 and biases 0.
+
+    modern: a layer's last matrices and the head at 0, so that each layer begins as the identity. lesson: q
+    and k of unit variance, so that an untrained head has scores to look at; what is added to the stream is
+    smaller by the root of how often that happens (GPT-2).
+    """
+    shrink = (2 * len(model.layers)) ** -0.5
     for name, parameter in model.named_parameters():
         if parameter.dim() < 2:
             if name.endswith("bias"):
                 nn.init.zeros_(parameter)
+        elif name in ("embedding.weight", "position.weight"):
+            nn.init.normal_(parameter)
         elif not modern:
-            # GPT-2: 0.02, and what is added to the stream smaller by the root of how often that happens.
             last = name.endswith(("attention.out.weight", "mlp_down.weight"))
-            nn.init.normal_(parameter, std=0.02 / (2 * len(model.layers)) ** 0.5 if last else 0.02)
+            nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5 * (shrink if last else 1.0))
         elif name.endswith(("out_proj.weight", "mlp_down.weight", "head.weight")):
             nn.init.zeros_(parameter)
-        elif name == "embedding.weight":
-            nn.init.normal_(parameter)
