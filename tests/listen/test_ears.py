@@ -123,6 +123,16 @@ def test_one_batch_of_queries_for_many_of_keys() -> None:
     torch.testing.assert_close(recording.sites[0].weights(1, batch=2), expected, rtol=0, atol=1e-6)
 
 
+def test_under_autocast_the_tensors_are_those_that_the_kernel_got() -> None:
+    q, k, v = qkv(1, 2, 2, 23, 23)
+    mask = torch.randn(23, 23)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        recording = heard(q, k, v.bfloat16(), mask)
+    site = recording.sites[0]
+    assert site.q.dtype == site.dtype == torch.bfloat16 and certified(recording)
+    assert torch.equal(site.q, q.bfloat16())
+
+
 def test_dropout_is_not_certifiable_and_its_weights_are_those_before_it() -> None:
     q, k, v = qkv(1, 2, 2, 5, 7)
     model = Calls()

@@ -233,3 +233,34 @@ def test_a_static_cache_longer_than_the_text_is_placed_by_its_mask(
     assert torch.equal(alone, heard)
     assert [run.sites[0].offset for run in recording.runs] == [0, 11, 12, 13]
     assert all(certified(Recording([one])) for one in recording.runs)
+
+
+class Fetches(nn.Module):
+    """One call of transformers' own sdpa function, as a model with grouped heads makes it."""
+
+    num_key_value_groups = 3
+    is_causal = True
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface("sdpa", None)
+        mixed: Tensor = attend(self, q, k, v, mask, scaling=0.4)[0]
+        return mixed
+
+
+def test_a_decoded_row_packed_by_heads_is_unpacked_with_its_mask() -> None:
+    q, k, v = 2 * torch.randn(2, 6, 1, 8), torch.randn(2, 2, 19, 8), torch.randn(2, 2, 19, 8)
+    mask = torch.rand(2, 6, 1, 19) < 0.6
+    model = Fetches()
+    alone = model(q, k, v, mask)
+    with record(model) as recording:
+        assert torch.equal(model(q, k, v, mask), alone)
+    site = recording.sites[0]
+    assert (site.heads, site.key_heads, site.tq, site.tk) == (6, 2, 1, 19)
+    assert certified(recording)
+    for batch, head in every_head(site):
+        assert torch.equal(site.visible(head, batch=batch), mask[batch, head])
+        scores = 0.4 * k[batch, head // 3] @ q[batch, head, 0]
+        expected = torch.softmax(scores.masked_fill(~mask[batch, head, 0], -torch.inf), dim=-1)
+        torch.testing.assert_close(site.weights(head, 0, batch=batch)[0], expected, rtol=0, atol=1e-6)
