@@ -39,9 +39,8 @@ class Explore:
     model: str = MODEL
     asked: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-    expected: list[str] = field(
-        default_factory=lambda: ["willReadFrequently"]
-    )  # what the test itself provokes
+    # what the test itself provokes
+    expected: list[str] = field(default_factory=lambda: ["willReadFrequently"])
 
     def open(self, *, wait: str = ".plane canvas[width]", **state: object) -> None:
         """Open a link to that state and wait until its picture, or what `wait` names, is drawn."""
@@ -61,6 +60,17 @@ class Explore:
     def texts(self, selector: str) -> list[str]:
         """Return what one reads in each of them."""
         return self.page.locator(selector).all_inner_texts()
+
+    def pixel(self, x: int, y: int) -> tuple[int, ...]:
+        """Return the colour of one pixel of the heatmap."""
+        canvas = self.page.locator(".plane canvas")
+        read = "(el, [x, y]) => [...el.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3)"
+        return tuple(canvas.evaluate(read, [x, y]))
+
+    def chip_colour(self, token: int) -> tuple[int, ...]:
+        """Return the colour behind a token."""
+        css = self.page.locator(".flow .tok").nth(token).evaluate("chip => chip.style.backgroundColor")
+        return tuple(int(channel) for channel in re.findall(r"\d+", css))
 
     def state(self) -> dict[str, str]:
         """Return the query of the address bar, once it is at rest."""

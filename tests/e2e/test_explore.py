@@ -16,11 +16,10 @@ CELL = {"text": SAMPLE, "layer": 2, "head": 1, "i": 27, "j": 21}
 
 def seven(weight: float) -> str:
     """A weight as tooltips and tables write it."""
-    return (
-        f"{weight:.7f}".removeprefix("0")
-        if round(weight, 7)
-        else f"{weight:.0e}".replace("e-0", "e−").replace("e-", "e−")
-    )
+    if round(weight, 7):
+        return f"{weight:.7f}".removeprefix("0")
+    digit, power = f"{weight:.0e}".split("e-")
+    return f"{digit}e−{int(power)}"
 
 
 def number(written: str) -> float:
@@ -81,10 +80,9 @@ def test_a_receipt_adds_up_from_the_numbers_on_screen(explore: Explore) -> None:
         lines = [line.split("\n") for line in explore.texts(".rcpt .product .ln")]
         *terms, (_, *rounding, total) = lines
         left = number(rounding[0].removeprefix("rounding ")) if rounding else 0.0
-        unit = 10_000  # the last place of a receipt
-        added = sum(round(number(term[-1]) * unit) for term in terms if "e" not in term[-1]) + round(
-            left * unit
-        )
+        unit = 10_000  # the last place of a receipt; what is smaller is written with a power
+        written = [number(term[-1]) for term in terms if "e" not in term[-1]]
+        added = sum(round(value * unit) for value in [*written, left])
         assert added == round(number(total) * unit)
         assert len(terms) == int(explore.text(".rcpt .product .aside").split()[0])
         for _, product, value in terms:
@@ -94,9 +92,8 @@ def test_a_receipt_adds_up_from_the_numbers_on_screen(explore: Explore) -> None:
         score = number(explore.texts(".rcpt .score .ln")[0].split("\n")[-1])
         assert math.isclose(number(total) * scale, score, rel_tol=1e-3, abs_tol=1e-3)
         difference = number(explore.text(".rcpt .weight .sum").split("\n")[-1])
-        assert math.isclose(
-            math.exp(difference), number(explore.text(".rcpt .big > :last-child")), abs_tol=1e-4
-        )
+        weight = number(explore.text(".rcpt .big > :last-child"))
+        assert math.isclose(math.exp(difference), weight, abs_tol=1e-4)
         assert "re-add to the shown weight" in explore.text(".rcpt .ok")
 
 
@@ -126,23 +123,19 @@ def test_looked_at_by_shows_the_column_of_the_chosen_token(
 
 def test_hiding_the_first_column_says_what_it_holds_and_rescales_nothing(explore: Explore) -> None:
     explore.open(**CELL)
-    before = explore.page.locator(".flow .tok").nth(15).evaluate("chip => chip.style.backgroundColor")
-    pixel = "([x, y]) => [...document.querySelector('.plane canvas').getContext('2d').getImageData(x, y, 1, 1).data]"
-    inside, first = [18 * 15 + 5, 18 * 27 + 5], [5, 18 * 27 + 5]
-    colours = [explore.page.evaluate(pixel, spot) for spot in (inside, first)]
+    inside, first = (18 * 15 + 5, 18 * 27 + 5), (5, 18 * 27 + 5)
+    shown = [explore.pixel(*inside), explore.pixel(*first), explore.chip_colour(15)]
     explore.page.get_by_label("Hide first column").check()
     explore.settle()
-    note = explore.text(".note")
-    assert re.fullmatch(
-        r"It holds \.\d{3} of this head’s weight\. The others are shown as they are, not rescaled\.", note
-    )
-    now = [explore.page.evaluate(pixel, spot) for spot in (inside, first)]
-    assert now[0] == colours[0] and now[1] != colours[1]
-    assert explore.page.locator(".flow .tok").nth(15).evaluate("chip => chip.style.backgroundColor") == before
+    held, rest = explore.text(".note").split(" of this head’s weight. ")
+    assert re.fullmatch(r"It holds \.\d{3}", held)
+    assert rest == "The others are shown as they are, not rescaled."
+    assert [explore.pixel(*inside), explore.chip_colour(15)] == [shown[0], shown[2]]
+    assert explore.pixel(*first) != shown[1]
     assert explore.state()["hide"] == "1"
     explore.page.keyboard.press("x")
     explore.settle()
-    assert explore.page.evaluate(pixel, first) == colours[1]
+    assert explore.pixel(*first) == shown[1]
 
 
 def test_each_scale_has_its_ticks_and_chip_and_heatmap_share_a_colour(explore: Explore) -> None:
@@ -153,15 +146,9 @@ def test_each_scale_has_its_ticks_and_chip_and_heatmap_share_a_colour(explore: E
         explore.page.keyboard.press(key)
         explore.settle()
         assert tick in explore.text(".legend")
-        assert (
-            explore.page.get_by_role("button", name=name, exact=True).get_attribute("aria-pressed") == "true"
-        )
-        chip = explore.page.locator(".flow .tok").nth(22).evaluate("chip => chip.style.backgroundColor")
-        cell = explore.page.evaluate(
-            "[...document.querySelector('.plane canvas').getContext('2d').getImageData(401, 491, 1, 1).data].slice(0, 3)"
-        )
-        assert [int(channel) for channel in re.findall(r"\d+", chip)] == cell
-        colours.add(chip)
+        assert explore.texts(".map .seg [aria-pressed=true]") == [name]
+        assert explore.chip_colour(22) == explore.pixel(18 * 22 + 5, 18 * 27 + 5)
+        colours.add(explore.chip_colour(22))
     assert len(colours) == 4
 
 

@@ -56,12 +56,8 @@ def test_a_refused_head_is_not_drawn_and_says_by_how_much(explore: Explore) -> N
 def test_a_layer_without_softmax_attention_says_so_and_leads_to_one_that_has_it(explore: Explore) -> None:
     def leave_out(answer: Any) -> Any:
         if answer["result"]:
-            gone = {
-                "layer": 99,
-                "name": "layers.99.mixer",
-                "reason": "This layer mixes tokens by a recurrence.",
-            }
-            answer["result"]["missing"] = [gone]
+            reason = "This layer mixes tokens by a recurrence."
+            answer["result"]["missing"] = [{"layer": 99, "name": "layers.99.mixer", "reason": reason}]
         return answer
 
     explore.answer(RESULT, leave_out)
@@ -120,11 +116,7 @@ def test_right_to_left_text_and_emoji_are_shown_as_the_model_reads_them(explore:
     chips = explore.texts(".flow .tok")
     assert chips[0] == "שלום" and chips[-2:] == ["שלום", "↵"]
     assert "⇥" in chips and any(chip.startswith("␣") for chip in chips)
-    smile = [
-        byte
-        for chip in explore.page.locator(".flow .tok").all()
-        for byte in chip.locator(".byte").all_inner_texts()
-    ]
+    smile = explore.texts(".flow .tok .byte")
     assert smile == [f"{byte:02X}" for byte in "🙂".encode()]
     isolated = explore.page.locator(".flow .tok bdi").first.evaluate("el => getComputedStyle(el).unicodeBidi")
     assert isolated == "isolate"
