@@ -16,6 +16,8 @@ install_import_hook(_CHECKED, "beartype.beartype")
 
 import torch  # noqa: E402
 
+torch.set_num_threads(1)
+
 hypothesis.settings.register_profile(
     "attnscope", deadline=None, max_examples=40, derandomize=True, print_blob=True
 )

@@ -1,4 +1,4 @@
-"""The public face: what `import attnscope` gives, what it costs, and that the documents speak of what is there."""
+"""The public face: what `import attnscope` gives and costs, and that the documents speak of what is there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ SOURCE = ROOT / "src" / "attnscope" / "__init__.py"
 def names_for_type_checkers() -> set[str]:
     tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
-    return {alias.asname or alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return {
+        alias.asname or alias.name
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def test_the_list_of_public_names_is_what_can_be_fetched() -> None:
@@ -44,7 +49,8 @@ def test_every_public_name_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("statement", ["import attnscope", "import attnscope.cli.main"])
 def test_importing_does_not_load_torch(statement: str) -> None:
-    code = f"{statement}; import sys; print(sorted({{'torch', 'transformers', 'matplotlib', 'fastapi'}} & set(sys.modules)))"
+    heavy = "{'torch', 'transformers', 'matplotlib', 'fastapi'}"
+    code = f"{statement}; import sys; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -54,12 +60,16 @@ def blocks_of_python() -> list[tuple[str, str]]:
     return [
         (f"{page.name}-{n}", block)
         for page in pages
-        for n, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S))
+        for n, block in enumerate(
+            re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+        )
     ]
 
 
 @pytest.mark.parametrize(("name", "block"), blocks_of_python(), ids=[name for name, _ in blocks_of_python()])
-def test_every_python_example_of_the_documents_runs(name: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_python_example_of_the_documents_runs(
+    name: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(block, name, "exec"), {"__name__": "example"})
 

@@ -11,7 +11,9 @@ FILE, BROWSER_FILE, FUNCTION = 400, 300, 60
 
 
 def main() -> int:
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True
+    )
     faults = [fault for name in listed.stdout.splitlines() for fault in faults_of(Path(name))]
     for fault in faults:
         print(fault)

@@ -49,8 +49,8 @@ _HOMES = {
     "attnscope.core.dense": ("Steps", "steps"),
     "attnscope.core.fold": ("Summary", "summarize"),
     "attnscope.core.masks": (
-        "blocks", "causal", "chunks", "documents", "from_tensor", "full", "padding", "prefix", "rule", "spans",
-        "window",
+        "blocks", "causal", "chunks", "documents", "from_tensor", "full", "padding", "prefix", "rule",
+        "spans", "window",
     ),
     "attnscope.core.scoring": ("Scoring",),
     "attnscope.errors": ("AttnscopeError",),
@@ -63,7 +63,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AttnscopeError", "CausalSelfAttention", "KeyBias", "MultiHeadAttention", "Recording", "RelativeBias",
     "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks", "documents",
-    "from_tensor", "full", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize", "window",
+    "from_tensor", "full", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize",
+    "window",
 ]  # fmt: skip
 
 
