@@ -2,7 +2,7 @@
 
 A row is held against the model's own out on random signs (`probe`), in units of what rounding explains:
 
-    N_i^2 = largest w * (up^2 * sum w u^2 + es^2 * sum w (u - out.r)^2) + up^2 * |out_i|^2
+    N_i^2 = largest w * (up^2 * sum w u^2 + es^2 * sum w (u - out.r)^2) + up^2 * |out_i * r|^2
           + em^2 * (out_i.r)^2 + floor^2
     z_i   = (out_i.r - sum w u) / N_i
 

@@ -1,8 +1,8 @@
 """What a certificate measures: a model's out and our own weights, seen through one vector of random signs.
 
-With signs r and u_j = v_j.r, a row whose weights are the model's has out_i.r = sum_j w_ij u_j, up to rounding
-(Freivalds 1977, "Probabilistic machines can use less running time"). What rounding may do is estimated beside
-it.
+With signs r (each times a factor that evens out the places of out) and u_j = v_j.r, a row whose weights
+are the model's has out_i.r = sum_j w_ij u_j, up to rounding (Freivalds 1977, "Probabilistic machines
+can use less running time"). What rounding may do is estimated beside it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Probe:
 
     on_signs: out.r, (b h tq).
 
-    length: |out|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
+    length: |out * r|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
     floor: what rounding does to out.r at least, (h 1), since the smallest numbers are rounded to steps.
     plain: scores are scale * q.k, nothing else.
     """
