@@ -55,23 +55,19 @@ def test_importing_does_not_load_torch(statement: str) -> None:
     assert done.stdout.strip() == "[]"
 
 
-def blocks_of_python() -> list[tuple[str, str]]:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    return [
-        (f"{page.name}-{n}", block)
-        for page in pages
-        for n, block in enumerate(
-            re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
-        )
-    ]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize(("name", "block"), blocks_of_python(), ids=[name for name, _ in blocks_of_python()])
-def test_every_python_example_of_the_documents_runs(
-    name: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_every_python_example_of_a_document_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, name, "exec"), {"__name__": "example"})
+    told: dict[str, object] = {"__name__": "example"}  # a page is one story: later blocks use earlier names
+    for n, block in enumerate(
+        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+    ):
+        exec(compile(block, f"{page.name}, example {n}", "exec"), told)
 
 
 def test_every_command_stands_in_the_documents() -> None:
