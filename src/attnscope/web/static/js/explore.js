@@ -179,7 +179,7 @@ class Explore {
 
   drawNothing() {
     const { session, models, state } = this
-    this.tokens.update({ tokens: [], way: state.way, chosen: -1, values: null, place: () => 0, map: this.look.map, sink: null })
+    this.tokens.update({ tokens: [], way: state.way, chosen: -1, values: null, place: () => 0, scaleName: '', map: this.look.map, sink: null })
     this.heads.clear()
     this.receipt.clear()
     const model = models.find(({ id }) => id === state.model)
@@ -196,7 +196,10 @@ class Explore {
     const numbers = numbersOf(this.store, id)
     const seen = this.picture.update({ result, numbers, at, head, i, j, state, look: this.look })
     const chosen = state.way === 'at' ? i : (j ?? i)
-    this.tokens.update({ tokens: result.tokens, way: state.way, chosen, values: seen?.values ?? null, place: seen?.place ?? (() => 0), map, sink: seen?.sink ?? null })
+    // the ring and the shading move together: while a row is on its way the last one stays
+    if (seen || !this.picture.waiting() || this.tokens.tokens() !== result.tokens) {
+      this.tokens.update({ tokens: result.tokens, way: state.way, chosen, values: seen?.values ?? null, place: seen?.place ?? (() => 0), scaleName: state.scale, map, sink: seen?.sink ?? null })
+    }
     this.next.update({ unit: result.unit, predicts: result.predicts, prediction: (result.predicts && numbers.next(chosen)) || null })
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
     const cell = seen && j !== null ? numbers.cell({ site: seen.site, head }, i, j) : undefined

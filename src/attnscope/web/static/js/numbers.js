@@ -31,13 +31,15 @@ export function numbersOf(store, run) {
     block(of, rows, columns) {
       if (!small(of)) return grid(of, rows, columns)
       const all = whole(of)
-      return all && cut(all, of.site.tk, rows, columns)
+      return all && part(all, `${rows.start} ${rows.size} ${columns.start} ${columns.size}`, () => cut(all, of.site.tk, rows, columns))
     },
 
     /** @param {Head} of @param {number} i @returns {Float32Array|undefined} */
     row(of, i) {
       const { site, head } = of
-      if (small(of)) return whole(of)?.subarray(i * site.tk, (i + 1) * site.tk)
+      const all = small(of) ? whole(of) : undefined
+      if (all) return part(all, `row ${i}`, () => all.subarray(i * site.tk, (i + 1) * site.tk))
+      if (small(of)) return undefined
       return store.get(`row ${name(of)} ${i}`, () => api.row(run, site.site, head, i))?.values
     },
 
@@ -46,7 +48,7 @@ export function numbersOf(store, run) {
       const { site, head } = of
       if (!small(of)) return store.get(`column ${name(of)} ${j}`, () => api.column(run, site.site, head, j))?.values
       const all = whole(of)
-      return all && Float32Array.from({ length: site.tq }, (_, i) => all[i * site.tk + j])
+      return all && part(all, `column ${j}`, () => Float32Array.from({ length: site.tq }, (_, i) => all[i * site.tk + j]))
     },
 
     /** @param {Head} of */
@@ -62,6 +64,17 @@ export function numbersOf(store, run) {
     problem: (of, i, j) => store.problem(`sides ${name(of)}`) ?? store.problem(`cell ${name(of)} ${i} ${j}`)
       ?? (small(of) ? store.problem(`grid ${name(of)} 0 ${of.site.tq} 0 ${of.site.tk}`) : store.problem(`row ${name(of)} ${i}`)),
   }
+}
+
+/** @type {WeakMap<Float32Array, Map<string, Float32Array>>} */
+const parts = new WeakMap()
+
+/** The same part of a grid is the same object, so that views see that nothing changed. @param {Float32Array} all @param {string} name @param {() => Float32Array} make */
+function part(all, name, make) {
+  const known = parts.get(all) ?? new Map()
+  parts.set(all, known)
+  if (!known.has(name)) known.set(name, make())
+  return /** @type {Float32Array} */ (known.get(name))
 }
 
 /** A block of a grid. @param {Float32Array} all @param {number} width columns of the grid @param {Span} rows @param {Span} columns */

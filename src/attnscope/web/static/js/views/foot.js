@@ -11,10 +11,11 @@ import { meaning, ticks } from '../pure/scale.js'
 export function mount(el, on) {
   const ramp = h('canvas', { width: 256, height: 1, 'aria-hidden': 'true' })
   const marks = h('div', {})
+  const means = h('p', { class: 'means' })
   const box = h('input', { type: 'checkbox', id: 'hide-first', onchange: () => on.hide(box.checked) })
   const key = h('span', { class: 'small faint void' })
   const note = h('p', { class: 'small faint note', 'aria-live': 'polite' })
-  put(el, h('div', { class: 'legend' }, ramp, marks),
+  put(el, h('div', { class: 'legend' }, ramp, marks, means),
     h('div', { class: 'said' }, h('div', { class: 'line' }, h('label', { class: 'check small' }, box, 'Hide first column'), key), note))
   /** @type {ColourMap|null} */
   let drawn = null
@@ -28,7 +29,8 @@ export function mount(el, on) {
       attr(box, 'aria-describedby', hide ? 'hidden-note' : null)
       put(key, h('i', { class: 'hatch' }), causal ? 'future: exactly 0' : 'not visible: exactly 0')
       const share = held === null ? '' : `It holds ${weight(held)} of this head’s weight. `
-      say(note, hide ? `${share}The others are shown as they are, not rescaled.` : meaning(scale) + (scale === 'rank' && part ? ', of this window' : ''))
+      say(means, meaning(scale) + (scale === 'rank' && part ? ', of this window' : ''))
+      say(note, hide ? `${share}The others are shown as they are, not rescaled.` : '')
       note.id = 'hidden-note'
     },
     destroy() {},

@@ -68,7 +68,7 @@ class Heads {
     this.seen.disconnect()
     const { result } = data
     const most = Math.max(1, ...result.sites.map((site) => site.heads))
-    const top = h('div', { role: 'row', class: 'names' }, h('span', {}), ...Array.from({ length: most }, (_, head) => h('span', { role: 'columnheader' }, `H${head}`)))
+    const top = h('div', { role: 'row', class: 'names' }, h('span', { role: 'columnheader' }, h('span', { class: 'sr' }, 'Layer')), ...Array.from({ length: most }, (_, head) => h('span', { role: 'columnheader' }, `H${head}`)))
     this.#lines = rows(result).map((row, at) => this.#line(row, at, most))
     css(this.grid, { '--heads': String(most) })
     attr(this.grid, 'data-most', most)

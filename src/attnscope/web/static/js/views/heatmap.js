@@ -16,7 +16,7 @@ import { mountTip } from './tip.js'
 /**
  * weights holds the cells of rows x columns alone, −1 where not visible; rank is null while the row of a query is not known.
  * @typedef {{title: string, rows: Span, columns: Span, totalRows: number, totalColumns: number, weights: Float32Array,
- *   scale: import("../types.js").Scale, map: ColourMap, page: number, hide: boolean, i: number, j: number|null,
+ *   scale: import("../types.js").Scale, scaleName: string, map: ColourMap, page: number, hide: boolean, i: number, j: number|null,
  *   query: (i: number) => Word, key: (j: number) => Word, sides: Sides, rank: (i: number, j: number) => {rank: number, of: number}|null}} Data
  */
 /** @typedef {{rows: number, columns: number, label: number, upright: boolean}} Shape cells there are, px of the longest token, whether tokens have several characters */
@@ -37,6 +37,8 @@ class Heatmap {
   #touch = false
   #keyed = false // the tooltip follows the choice while one walks by keyboard
   #upright = false
+  #measured = '' // what the layout was made for
+  /** @type {unknown[]} what the canvas shows */ #painted = []
 
   /** @param {HTMLElement} el @param {On} on @param {() => number} room */
   constructor(el, on, room) {
@@ -59,7 +61,10 @@ class Heatmap {
     this.bars = { right: mountBars(entropy, 'right'), bottom: mountBars(received, 'bottom') }
     this.tip = mountTip(tip)
     this.#listen()
-    this.watch = new ResizeObserver(on.resize)
+    this.watch = new ResizeObserver(() => {
+      this.#measured = ''
+      on.resize()
+    })
     this.watch.observe(el)
   }
 
@@ -78,10 +83,13 @@ class Heatmap {
 
   /** How many cells fit, so that the right ones can be fetched. @param {Shape} shape */
   capacity(shape) {
+    const wanted = [shape.rows, shape.columns, shape.label, shape.upright, devicePixelRatio, innerWidth, innerHeight].join(' ')
+    if (this.#layout && this.#measured === wanted) return { rows: this.#layout.rows, columns: this.#layout.columns }
+    this.#measured = wanted
     const narrow = matchMedia('(max-width: 700px)').matches
     const fixed = matchMedia('(min-width: 1321px) and (min-height: 640px)').matches
     const side = narrow ? 0 : SIDE
-    const room = { width: this.el.clientWidth - side, height: fixed ? this.room() - FOOT : Infinity }
+    const room = { width: this.el.clientWidth - side, height: fixed ? this.room() - FOOT : this.el.clientWidth - side }
     const long = Math.min(76, shape.label + 12)
     const words = shape.upright ? { left: long, top: long } : narrow ? { left: 22, top: 20 } : { left: 24, top: 24 }
     const fit = (/** @type {{left: number, top: number}} */ { left, top }) =>
@@ -110,6 +118,9 @@ class Heatmap {
 
   /** @param {Data} data @param {Layout} layout */
   #paint(data, layout) {
+    const now = [data.weights, data.scaleName, data.map, data.page, data.hide, data.sides, layout.cell, devicePixelRatio]
+    if (now.every((part, at) => part === this.#painted[at])) return
+    this.#painted = now
     const ratio = devicePixelRatio
     const { pixels, width, height } = paintCells(
       { weights: data.weights, rows: data.rows.size, columns: data.columns.size, firstRow: data.rows.start },

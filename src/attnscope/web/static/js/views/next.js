@@ -14,9 +14,13 @@ export function mount(el) {
   const title = h('h2', {}, 'Next token')
   const list = h('div', { class: 'preds', role: 'list' })
   put(el, h('div', { class: 'sec' }, title, after, h('div', { class: 'end' }, entropy)), list)
+  /** @type {Prediction|null} */
+  let shown = null
   return {
     /** @param {{unit: "character"|"token", predicts: boolean, prediction: Prediction|null}} data */
     update({ unit, predicts, prediction }) {
+      if (predicts && prediction === shown) return
+      shown = prediction
       put(title, `Next ${unit}`)
       put(after, prediction ? `after ${count(prediction.after)}` : '')
       put(entropy, prediction ? `entropy ${two(prediction.entropy)} nats` : '')
@@ -30,6 +34,7 @@ export function mount(el) {
     /** @param {"character"|"token"} unit */
     clear(unit) {
       put(title, `Next ${unit}`)
+      shown = null
       for (const el of [after, entropy, list]) put(el)
     },
     destroy() {},

@@ -1,6 +1,6 @@
 // The middle panel: one head's heatmap with its title, scales and foot, or a card that says why there is none.
 
-import { attr, h, put } from '../dom.js'
+import { h, put } from '../dom.js'
 import { label, onlyMarks, spoken } from '../pure/marks.js'
 import { windowOver } from '../pure/layout.js'
 import { count, fixed, two } from '../pure/number.js'
@@ -11,6 +11,7 @@ import { CALM } from '../session.js'
 import { card, showProgress } from './card.js'
 import { mount as mountFoot } from './foot.js'
 import { mount as mountHeatmap } from './heatmap.js'
+import { mountSeg } from './seg.js'
 
 /** @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Site} Site @typedef {import("../types.js").Missing} Missing @typedef {import("../types.js").State} State */
 /** @typedef {import("../types.js").Span} Span @typedef {import("./heatmap.js").Word} Word @typedef {import("../types.js").Sides} Sides */
@@ -42,12 +43,11 @@ class Picture {
     this.on = on
     this.heading = h('h2', {})
     this.about = h('span', { class: 'small dim about' })
-    this.scales = SCALES.map((name) => h('button', { type: 'button', onclick: () => on.scale(name) }, name))
-    this.seg = h('span', { class: 'seg', role: 'group', 'aria-label': 'Colour scale' }, ...this.scales)
+    this.scales = mountSeg('Colour scale', SCALES.map((value) => ({ value, text: value })), on.scale)
     const [map, foot] = [h('div', { class: 'map-box' }), h('div', { class: 'foot' })]
     this.body = h('div', { class: 'map-body' }, map, foot)
     this.cards = h('div', { class: 'cards', hidden: true })
-    put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.seg)), this.body, this.cards)
+    put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.scales.el)), this.body, this.cards)
     this.heatmap = mountHeatmap(map, {
       choose: on.chooseCell,
       leave: on.leave,
@@ -113,9 +113,9 @@ class Picture {
     const scale = this.#scale(data, of, weights, columns.size, rows.start, sides)
     const [query, key] = [wordOf(result, site.tq), wordOf(result, site.tk)]
     this.#show(`${longName(site, result)} · Head ${head}`, this.#about(site, head, rows, columns), true)
-    this.scales.forEach((button, at) => attr(button, 'aria-pressed', SCALES[at] === state.scale))
+    this.scales.update(state.scale)
     this.heatmap.update({
-      title: this.#title, rows, columns, totalRows: site.tq, totalColumns: site.tk, weights, scale, map: look.map, page: look.page,
+      title: this.#title, rows, columns, totalRows: site.tq, totalColumns: site.tk, weights, scale, scaleName: state.scale, map: look.map, page: look.page,
       hide: state.hide, i, j, query, key, sides, rank: (r, c) => rankOf(numbers.row(of, r), c),
     })
     const total = sides.received.reduce((sum, amount) => sum + amount, 0)
@@ -188,7 +188,7 @@ class Picture {
     this.#title = title || 'Head'
     put(this.heading, this.#title)
     put(this.about, about)
-    this.seg.hidden = !picture
+    this.scales.el.hidden = !picture
     this.body.hidden = !picture
     this.cards.hidden = picture
   }

@@ -1,21 +1,23 @@
 // The tokens in reading order, each shaded by how much the chosen one looks at it, or is looked at by it.
 
-import { attr, css, h, put, say } from '../dom.js'
+import { css, h, put, say } from '../dom.js'
 import { moveInLines } from '../pure/keyboard.js'
 import { breaksAfter, label, spoken } from '../pure/marks.js'
 import { count, weight, weight7 } from '../pure/number.js'
 import { largest } from '../pure/scale.js'
 import { pieces } from './chip.js'
+import { mountSeg } from './seg.js'
 
 /** @typedef {import("../types.js").Token} Token @typedef {import("../types.js").ColourMap} ColourMap @typedef {import("../types.js").Way} Way */
 /**
  * values holds a weight for every token, −1 where not visible, and is null where there is no picture.
  * @typedef {{tokens: Token[], way: Way, chosen: number, values: Float32Array|null, place: (weight: number, token: number) => number,
- *   map: ColourMap, sink: number|null}} Data
+ *   scaleName: string, map: ColourMap, sink: number|null}} Data
  */
 /** @typedef {{choose: (token: number, how: "pointer"|"key") => void, turn: (way: Way) => void, table: () => void}} On */
 
 const BEST = 4
+const SEEN = /** @type {const} */ (['tokens', 'way', 'chosen', 'values', 'scaleName', 'map', 'sink']) // what the view depends on
 const GAP = 3 // px round the chips, for their rings
 const MANY = 42 // from here on chips are smaller
 
@@ -33,16 +35,13 @@ class Tokens {
   constructor(el, on) {
     this.on = on
     this.where = h('span', { class: 'faint small' })
-    this.ways = {
-      at: h('button', { type: 'button', onclick: () => on.turn('at') }, 'looks at'),
-      by: h('button', { type: 'button', onclick: () => on.turn('by') }, 'looked at by'),
-    }
+    this.ways = mountSeg('Which way', /** @type {{value: Way, text: string}[]} */ ([{ value: 'at', text: 'looks at' }, { value: 'by', text: 'looked at by' }]), on.turn)
     this.flow = h('div', { class: 'flow', role: 'listbox', 'aria-label': 'Tokens' })
     this.sentence = h('p', { class: 'small best' })
     this.table = h('button', { class: 'btn quiet tiny', type: 'button', onclick: on.table, title: 'All weights of this row (t)' }, 'as a table')
     this.tip = h('div', { class: 'tip chip-tip', hidden: true, role: 'tooltip' })
     put(el,
-      h('div', { class: 'sec' }, h('h2', {}, 'Tokens'), this.where, h('div', { class: 'end' }, h('span', { class: 'seg', role: 'group', 'aria-label': 'Which way' }, this.ways.at, this.ways.by))),
+      h('div', { class: 'sec' }, h('h2', {}, 'Tokens'), this.where, h('div', { class: 'end' }, this.ways.el)),
       this.flow, h('div', { class: 'best-line' }, this.sentence, this.table), this.tip)
     this.flow.addEventListener('click', (event) => this.#with(event, (at) => on.choose(at, 'pointer')))
     this.flow.addEventListener('pointerover', (event) => this.#with(event, (at, chip) => this.#showTip(at, chip)))
@@ -50,15 +49,20 @@ class Tokens {
     this.flow.addEventListener('keydown', (event) => this.#press(event))
   }
 
+  /** What is built now. */
+  tokens = () => this.#built
+
   destroy() {
     this.tip.remove()
   }
 
   /** @param {Data} data */
   update(data) {
+    const before = this.#data
     this.#data = data
+    if (before && SEEN.every((name) => before[name] === data[name])) return
     if (data.tokens !== this.#built) this.#build(data.tokens)
-    for (const way of /** @type {const} */ (['at', 'by'])) attr(this.ways[way], 'aria-pressed', data.way === way)
+    this.ways.update(data.way)
     const token = data.tokens[data.chosen]
     say(this.where, token ? `${spoken(token)}, position ${count(data.chosen)}` : '')
     put(this.sentence, ...this.#words(data))
