@@ -18,9 +18,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--real"):
-        for item in items:
-            if item.get_closest_marker("real"):
+    for item in items:
+        if item.get_closest_marker("real"):
+            item.add_marker(pytest.mark.timeout(1200))
+            if not config.getoption("--real"):
                 item.add_marker(pytest.mark.skip(reason=LARGE))
 
 

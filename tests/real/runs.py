@@ -32,6 +32,11 @@ MAPPED_REACTIONS = (
     "[cH:14][c:15]2[cH:16][cH:17][cH:18][cH:19][c:20]12",
 )
 TEXTS = {"smollm2": PROSE, "minilm": PROSE, "rxnmapper": without_numbers(MAPPED_REACTIONS[0])}
+BATCHES = {
+    "smollm2": (PROSE, "The capital of France is", "Hi"),
+    "minilm": (PROSE, "A cat sits on a chair.", "Hi"),
+    "rxnmapper": (without_numbers(MAPPED_REACTIONS[1]), without_numbers(MAPPED_REACTIONS[0]), "CO>>C"),
+}
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 

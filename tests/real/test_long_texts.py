@@ -10,7 +10,7 @@ import torch
 
 import attnscope as ats
 
-from .runs import PROSE, Recorded, grid, opened, record_texts
+from .runs import BATCHES, PROSE, Recorded, grid, opened, record_texts
 
 pytestmark = pytest.mark.real
 NEW = 4  # tokens written
@@ -61,11 +61,11 @@ def test_writing_is_unchanged_and_each_new_row_is_that_of_the_whole_text(attenti
 def test_a_recording_read_back_from_disk_shows_the_same_bits(
     attention: str, dtype: str, tmp_path: Path
 ) -> None:
-    run: Recorded = record_texts("smollm2", attention, dtype, (PROSE, "Hi"))
+    run: Recorded = record_texts("smollm2", attention, dtype, BATCHES["smollm2"])
     run.recording.save(tmp_path / "recording")
     again = ats.load(tmp_path / "recording")
     for kept, read in zip(run.recording.sites, again.sites, strict=True):
         assert (kept.name, kept.layer, kept.bit_exact) == (read.name, read.layer, read.bit_exact)
         assert kept.certificate.verdict == read.certificate.verdict
-        for entry in range(2):
+        for entry in range(kept.batch):
             assert torch.equal(grid(kept, entry), grid(read, entry))

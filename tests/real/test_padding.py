@@ -8,16 +8,10 @@ import pytest
 import torch
 
 from .loaders import installed
-from .runs import MAPPED_REACTIONS, PROSE, Recorded, grid, record_texts, sees
-from .smiles import without_numbers
+from .runs import BATCHES, Recorded, grid, record_texts, sees
 
 Measure = Callable[[str, str, str], None]
 
-BATCHES = {
-    "smollm2": (PROSE, "The capital of France is", "Hi"),
-    "minilm": (PROSE, "A cat sits on a chair.", "Hi"),
-    "rxnmapper": (without_numbers(MAPPED_REACTIONS[1]), without_numbers(MAPPED_REACTIONS[0]), "CO>>C"),
-}
 LARGE = pytest.mark.real
 MODELS = [pytest.param("smollm2", marks=LARGE), pytest.param("minilm", marks=LARGE), "rxnmapper"]
 each_model = pytest.mark.parametrize("name", MODELS)
