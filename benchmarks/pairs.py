@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,22 @@ def _seconds(work: Callable[[], object]) -> float:
 def _child(module: str, way: str) -> None:
     program = import_module(f"benchmarks.{module}")
     inputs = program.prepare()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _most()
     getattr(program, way)(*inputs)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print((after - before) / (1024 if sys.platform == "linux" else 1024**2))  # KB on Linux, bytes on macOS
+    print(_most() - before)
+
+
+def _most() -> float:
+    """MB that this process has held at most. ru_maxrss alone would begin with what the parent held."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return (
+            float(
+                next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()[1]
+            )
+            / 1024
+        )
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2  # bytes on macOS
 
 
 if __name__ == "__main__":
