@@ -171,6 +171,11 @@ def test_a_sink_beside_a_window_is_two_spans_a_row() -> None:
     assert visible.ranges(slice(6, 9)) == [(0, 2), (5, 9)]
 
 
+def test_spans_that_touch_become_one() -> None:
+    touching = masks.spans(torch.tensor([[0, 3, 7]]), torch.tensor([[3, 6, 9]])).bind(1, 1, 4, 9, 0)
+    assert touching.lo.tolist() == [[[[0, 7]] * 4]] and touching.hi.tolist() == [[[[6, 9]] * 4]]
+
+
 def test_documents_that_come_back_are_a_rule_inside_their_outer_bounds() -> None:
     visible = masks.documents(torch.tensor([3, 0, 1, 0, 3])).bind(1, 1, 5, 5, 0)
     assert visible.rule is not None
@@ -185,6 +190,13 @@ def test_a_tensor_with_more_runs_than_spans_allow_is_looked_up() -> None:
     assert torch.equal(visible.tile(slice(0, 5), slice(0, tk)).expand(2, 3, 5, tk), seen.expand(2, 3, 5, tk))
     keys = masks.from_tensor(seen[:, :, :1]).bind(2, 3, 5, tk, 0)
     assert keys.rule is None and keys.valid is not None
+
+
+def test_an_expanded_tensor_is_read_once() -> None:
+    seen = (torch.rand(B, 1, TQ, TK) > 0.5).expand(B, H, TQ, TK)
+    visible = bound(masks.from_tensor(seen))
+    assert visible.lo.shape[:2] == (B, 1)
+    assert torch.equal(seen_by(visible), seen)
 
 
 def test_padding_takes_the_zeros_and_ones_of_a_tokeniser() -> None:

@@ -136,6 +136,15 @@ def test_a_nan_in_a_visible_key_shows_in_the_rows_that_see_it(make, out_of) -> N
     assert out.isnan().sum() == 2 * 6 * 3 * 3
 
 
+def test_a_row_that_sees_a_nan_has_weight_zero_where_it_sees_nothing(make) -> None:
+    """Cases 6 and 37."""
+    q, k, v = make()
+    k[:, :, 8, 0] = math.nan
+    got = steps(q, k, v, masks.window(2))
+    assert got.weights[:, :, 8:11].masked_select(got.visible[:, :, 8:11]).isnan().all()
+    assert (got.weights.masked_select(~got.visible) == 0).all()
+
+
 def test_causal_with_fewer_queries_than_keys_asks_which_alignment_is_meant(make, out_of) -> None:
     """Case 8."""
     q, k, v = make(tq=5, tk=13)

@@ -169,7 +169,12 @@ def _four(seen: Tensor, b: int, h: int, tq: int, tk: int) -> Tensor:
             wanted="Axes that are 1 or fit, counted from the right",
             hint="A mask of keys (b, tk) is padding(keys); one grid for each batch is t[:, None]",
         )
-    return four
+    # an expanded axis says the same thing over and over: read it once
+    once = [
+        slice(0, 1) if n > 1 and step == 0 else slice(None)
+        for n, step in zip(four.shape, four.stride(), strict=True)
+    ]
+    return four[tuple(once)]
 
 
 def _flags(flags: Tensor, name: str) -> Tensor:

@@ -151,8 +151,6 @@ class Bound:
         """The block rows x cols from its own q (b h r d) and k (b hk c d)."""
         visible, whole = self.visible.look(rows, cols, heads=heads, batch=batch)
         scaled, bias = self._scaled(q, k), self.scoring.bias
-        if self.scoring.softcap is not None and not whole:
-            scaled = scaled.masked_fill(~visible, 0.0)  # a hidden NaN has no gradient through tanh
         added = None
         if bias is not None:
             added = bias.block(rows, cols, heads=heads, batch=batch, offset=self.offset).to(q.device)
