@@ -50,8 +50,7 @@ class Explore:
     def settle(self, wait: str = ".plane canvas[width]") -> None:
         """Wait until nothing is on its way any more."""
         self.page.wait_for_selector(wait, state="visible")
-        self.page.wait_for_load_state("networkidle")
-        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.page.wait_for_selector("main[aria-busy=false]")
 
     def text(self, selector: str) -> str:
         """Return what one reads there."""
@@ -173,6 +172,7 @@ def explore(server: str, browser: Browser) -> Iterator[Explore]:
     page.on("pageerror", lambda error: one.complaints.append(str(error)))
     page.on("console", lambda said: said.type in ("error", "warning") and one.complaints.append(said.text))
     yield one
+    page.unroute_all(behavior="ignoreErrors")
     context.close()
     assert {urlsplit(url).hostname for url in one.asked} <= {"127.0.0.1"}
     assert [line for line in one.complaints if not any(part in line for part in one.expected)] == []

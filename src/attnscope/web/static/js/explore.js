@@ -156,9 +156,11 @@ class Explore {
   /** Draws once before the next frame, however often it is asked for. */
   draw() {
     if (this.drawing) return
+    attr(part('explore'), 'aria-busy', true)
     this.drawing = requestAnimationFrame(() => {
       this.drawing = 0
       this.drawNow()
+      if (!this.drawing) attr(part('explore'), 'aria-busy', this.session.busy || this.store.awaited() > 0)
     })
   }
 
@@ -286,4 +288,3 @@ class Explore {
 
 const page = new Explore()
 page.open()
-attr(document.documentElement, 'data-ready', '')

@@ -10,6 +10,7 @@ const MOST = 400 // entries; a grid of 256 x 256 is 256 KB, so 100 MB at the ver
 export function createStore(arrived) {
   /** @type {Map<string, {value?: any, problem?: ApiError}>} */
   const kept = new Map()
+  let awaited = 0
 
   /**
    * The value, or undefined until it has come. An error is kept too: see problem().
@@ -29,7 +30,11 @@ export function createStore(arrived) {
       if (kept.size <= MOST) break
       kept.delete(oldest)
     }
-    load().then((value) => (entry.value = value), (error) => (entry.problem = asProblem(error))).then(arrived)
+    awaited++
+    load().then((value) => (entry.value = value), (error) => (entry.problem = asProblem(error))).then(() => {
+      awaited--
+      arrived()
+    })
     return undefined
   }
 
@@ -37,6 +42,8 @@ export function createStore(arrived) {
     get,
     /** @param {string} key */
     problem: (key) => kept.get(key)?.problem ?? null,
+    /** How many numbers are on their way. */
+    awaited: () => awaited,
     clear: () => kept.clear(),
   }
 }
