@@ -59,8 +59,9 @@ class _ByTiles(torch.autograd.Function):
         pull = (grad * out).sum(dim=-1)  # (b h tq): what every score of a row is pulled down by
         needs = dict(zip(("q", "k", "v", "sinks", "learned"), ctx.needs_input_grad[1:], strict=True))
         got = _backward(bound, v, learned, final, (grad, pull), {name for name in needs if needs[name]})
-        if needs["sinks"]:
-            got["sinks"] = _sinks_gradient(bound, final, pull)
+        column = bound.sinks()
+        if needs["sinks"] and column is not None:
+            got["sinks"] = _sinks_gradient(bound, final, pull, column)
         inputs = {"q": q, "k": k, "v": v, "sinks": sinks, "learned": learned}
         return None, *(got[name].to(x.dtype) if needs[name] else None for name, x in inputs.items())
 
@@ -168,10 +169,8 @@ def _of_tile(
     return {name: x for name, x in zip(leaves, got, strict=True) if x is not None}
 
 
-def _sinks_gradient(bound: Bound, final: Normaliser, pull: Tensor) -> Tensor:
-    """(h): a sink mixes nothing, so its score is only pulled down, by its weight."""
-    sinks = bound.sinks()
-    assert sinks is not None
+def _sinks_gradient(bound: Bound, final: Normaliser, pull: Tensor, sinks: Tensor) -> Tensor:
+    """(h) from sinks (1 h 1): a sink mixes nothing, so its score is only pulled down, by its weight."""
     column = sinks[..., None].expand(*final.peak.shape, 1)
     weight = (shifted(bound, column, final.peak)[..., 0] - final.logsum).exp()
     return -(weight * pull).sum(dim=(0, 2))
