@@ -1,4 +1,4 @@
-"""The judge of every path: attention in float64, written out by itself, and how close each dtype has to come."""
+"""The judge of every path: attention in float64, written out by itself, and how close a dtype must come."""
 
 from __future__ import annotations
 
