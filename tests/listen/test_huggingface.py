@@ -235,6 +235,24 @@ def test_a_static_cache_longer_than_the_text_is_placed_by_its_mask(
     assert all(certified(Recording([one])) for one in recording.runs)
 
 
+@pytest.mark.parametrize("alibi", [False, True])
+def test_a_family_that_calls_the_kernel_itself_is_heard_by_the_plain_route(
+    alibi: bool, inputs: Callable[..., dict[str, Tensor]]
+) -> None:
+    import transformers as hf
+
+    sizes: dict[str, Any] = {"vocab_size": 101, "hidden_size": 48, "num_hidden_layers": 2}
+    config = hf.FalconConfig(**sizes, num_attention_heads=6, multi_query=not alibi, alibi=alibi)
+    model = hf.FalconForCausalLM._from_config(config, attn_implementation="sdpa").eval()
+    recording, alone, heard = run(model, inputs("falcon", "left"))
+    assert torch.equal(alone, heard) and certified(recording)
+    assert [(site.name, site.route) for site in recording.sites] == [
+        (f"transformer.h.{i}.self_attention", "sdpa") for i in (0, 1)
+    ]
+    assert recording.site(0).key_heads == (6 if alibi else 1)
+    assert (recording.site(0).scoring.bias is not None) == alibi
+
+
 class Fetches(nn.Module):
     """One call of transformers' own sdpa function, as a model with grouped heads makes it."""
 

@@ -13,18 +13,20 @@ from attnscope.listen.naming import own_number
 from attnscope.recording import NotShown
 
 LOOKS_LIKE_ATTENTION = re.compile(
-    r"Attention|Attn|Mixer|Mamba|R[wW][kK][vV]|DeltaNet|Retention|Hyena|SSM|TimeMix"
+    r"(Attention|Attn|Mixer|Mamba|DeltaNet|Retention|Hyena|SSM|TimeMix)(V?\d+)?$"
 )
+"""How the classes are named that mix positions, with softmax attention or without."""
+
 NO_CALL = "it made no softmax attention call that could be heard"
 
 
 def silent(entered: dict[str, nn.Module], heard: Iterable[str]) -> list[NotShown]:
-    """What ran and was not heard, outermost modules first in the order in which they ran."""
+    """What ran and was not heard, in the order in which it ran: the innermost modules that mix positions."""
     heard = set(heard)
     layers = _blocks(heard)
     quiet = [name for name in entered if not _touches(name, heard) and _expected(name, entered[name], layers)]
-    outermost = [name for name in quiet if not any(_within(name, other) for other in quiet)]
-    return [NotShown(_number(name, entered, layers), name, NO_CALL) for name in outermost]
+    innermost = [name for name in quiet if not any(_within(other, name) for other in quiet)]
+    return [NotShown(_number(name, entered, layers), name, NO_CALL) for name in innermost]
 
 
 def _expected(name: str, module: nn.Module, layers: set[str]) -> bool:
