@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,3 +100,11 @@ def recording_of() -> Callable[..., Recording]:
 def scoring_name(request: pytest.FixtureRequest) -> str:
     """Every kind of scoring in turn."""
     return str(request.param)
+
+
+@pytest.fixture
+def saved(make_site: Callable[..., Site], recording_of: Callable[..., Recording], tmp_path: Path) -> Path:
+    """A recording of two sites on disk."""
+    return recording_of(make_site("padded"), make_site("bias", index=1), tokens=["a"] * 37).save(
+        tmp_path / "look"
+    )
