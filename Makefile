@@ -28,7 +28,7 @@ test-fast: $(test.ok)
 
 ## Record real trained models and compare with what they say of themselves (own venv, about 180 MB).
 test-real: .venv-real/ok
-	@HF_HUB_OFFLINE=1 .venv-real/bin/python -m pytest tests/real --real -q $(ARGS)
+	@HF_HUB_OFFLINE=1 $(threads) .venv-real/bin/python -m pytest tests/real --real -q $(ARGS)
 
 ## Check format, lint, types, layers and the length of files.
 check: $(test.ok) node_modules/ok
