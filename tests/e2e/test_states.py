@@ -84,7 +84,8 @@ def test_a_long_run_shows_its_step_and_can_be_stopped(explore: Explore) -> None:
         }
 
     explore.answer(RESULT, slow)
-    explore.open(wait=".card .prog", text=SAMPLE)
+    explore.page.goto(f"{explore.base}/explore?model={explore.model}")
+    explore.page.wait_for_selector(".card .prog")
     assert "Recording layer 19 of 30 · about 4 s left" in explore.text(".card")
     explore.page.get_by_role("button", name="Cancel").click()
     explore.page.wait_for_selector(".card:not([aria-busy])")
