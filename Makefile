@@ -19,7 +19,7 @@ app: $(app.ok)
 ## Run every test: Python, the browser code under node, the page in a real browser.
 test: $(test.ok) node_modules/ok
 	@tools/need chromium
-	@node --test 'tests/js/*.test.js'
+	@node --test tests/js/*.test.js
 	@$(threads) $(python) -m pytest -n 2 --dist loadfile $(ARGS)
 
 ## Run the Python tests alone, without the browser.

@@ -17,10 +17,10 @@ from attnscope.core.certificate import certify
 from attnscope.core.dense import steps
 from attnscope.core.fold import summarize
 from attnscope.core.masks import causal, documents, padding, rule, window
+from attnscope.core.replay import Reach
 from attnscope.core.scoring import Scoring
 from attnscope.core.walk import normaliser
 from attnscope.recording import Recording, Run, Site
-from attnscope.recording.replay import Reach
 from attnscope.recording.shelf import InMemory
 
 B, H, HK, T, D, DV = 2, 6, 3, 37, 13, 11

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from attnscope.core.arithmetic import Arithmetic
+from attnscope.core.replay import Reach, replay, row_blocks
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.listen.call import Call
-from attnscope.recording.replay import Reach, replay, row_blocks
 
 
 @dataclass(frozen=True)

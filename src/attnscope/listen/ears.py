@@ -30,10 +30,7 @@ class Heard:
 
     def tensor(self, name: str) -> Tensor:
         """query, key or value as the kernel got it. Raises CannotShowError for what is no plain tensor."""
-        tensor = self.arguments[name]
-        if type(tensor) not in (Tensor, torch.nn.Parameter) or tensor.is_nested:
-            raise CannotShowError(f"its {name} is a {type(tensor).__name__}, not a plain tensor")
-        return as_autocast(tensor, self.autocast)
+        return as_autocast(plain_tensor(name, self.arguments[name]), self.autocast)
 
     @property
     def mask(self) -> Tensor | None:
@@ -57,6 +54,14 @@ class Heard:
         scale = self.arguments.get("scale")
         width = max(int(self.arguments["query"].shape[-1]), 1)
         return float(width**-0.5 if scale is None else scale)
+
+
+def plain_tensor(name: str, tensor: Tensor) -> Tensor:
+    """The tensor itself. Raises CannotShowError for nested ones and for other classes than torch's own."""
+    if type(tensor) not in (Tensor, torch.nn.Parameter) or tensor.is_nested:
+        kind = "nested tensor" if type(tensor) is Tensor else type(tensor).__name__
+        raise CannotShowError(f"its {name} is a {kind}, not a plain tensor")
+    return tensor
 
 
 class Ears(TorchFunctionMode):

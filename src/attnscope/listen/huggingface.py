@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.listen.call import Call, CannotShowError
-from attnscope.listen.ears import Ears, Heard
+from attnscope.listen.ears import Ears, Heard, plain_tensor
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.quiet import as_autocast, autocast_dtype
 
@@ -139,6 +139,8 @@ def _call(frame: Frame, made: _Made) -> Call:
         raise CannotShowError(
             f'its "{implementation}" attention hands over no (batch, heads, positions, width)'
         )
+    for name in ("query", "key", "value"):
+        plain_tensor(name, given[name])
     several = isinstance(made.result, tuple)
     out = made.result[0] if several else made.result
     grid = made.result[1] if several and len(made.result) > 1 and isinstance(made.result[1], Tensor) else None

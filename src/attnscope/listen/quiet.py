@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor
+from torch.utils import _python_dispatch
 
 
 @contextmanager
 def quiet(device: torch.device | None = None) -> Iterator[None]:
-    """Without function modes, gradients, inference mode, and on `device` without autocast: ordinary tensors
-    come out.
-    """
-    with torch._C.DisableTorchFunction(), torch.inference_mode(False), torch.no_grad():
-        if device is None:
-            yield
-        else:
-            with torch.autocast(device.type, enabled=False):
-                yield
+    """Without modes, gradients, inference mode, and on `device` without autocast: ordinary tensors come out."""
+    with ExitStack() as still:
+        if torch._C._len_torch_dispatch_stack():  # somebody counts operations: ours are not the model's
+            still.enter_context(_python_dispatch._disable_current_modes())
+        still.enter_context(torch._C.DisableTorchFunction())
+        still.enter_context(torch.inference_mode(False))
+        still.enter_context(torch.no_grad())
+        if device is not None:
+            still.enter_context(torch.autocast(device.type, enabled=False))
+        yield
 
 
 def autocast_dtype(device: torch.device) -> torch.dtype | None:

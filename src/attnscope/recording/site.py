@@ -15,12 +15,12 @@ from torch import Tensor
 
 from attnscope.core.certificate import Certificate, certify
 from attnscope.core.fold import Summary, summarize
+from attnscope.core.replay import Reach, replay_head
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.errors import NotKept, ShapeError, TooLarge, Uncertified
 from attnscope.recording.blocks import weights_block
 from attnscope.recording.cell import Cell, cell_of
-from attnscope.recording.replay import Reach, replay_head
 from attnscope.recording.shelf import Shelf
 
 LARGEST_BLOCK = 2**24

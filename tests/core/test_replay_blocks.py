@@ -7,8 +7,8 @@ import torch
 
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.masks import causal
+from attnscope.core.replay import replay, replay_head, row_blocks
 from attnscope.core.scoring import Scoring
-from attnscope.recording.replay import replay, replay_head, row_blocks
 
 SPLITS = [
     (0, []), (1, [1]), (15, [15]), (16, [16]), (23, [23]), (32, [16, 16]), (33, [16, 17]), (47, [16, 31]),
