@@ -12,16 +12,20 @@ from .smiles import atom_numbers, atoms, reaction_tokens, without_numbers
 
 LAYER, HEAD = 10, 5  # counted from 0; the choice of RXNMapper's authors
 
+REACTIONS = [
+    (MAPPED_REACTIONS[0], 11, (0.42, 0.92)),
+    (MAPPED_REACTIONS[1], 20, (0.36, 0.90)),
+]
 
-@pytest.fixture
-def measure_atoms(measure: Callable[[str, str, str], None]) -> Callable[[str, str], None]:
-    return lambda what, figure: measure("rxnmapper atoms", what, figure)
 
-
-@pytest.mark.parametrize(("mapped", "count"), list(zip(MAPPED_REACTIONS, (11, 20), strict=True)))
+@pytest.mark.parametrize(("mapped", "count", "weakest_and_strongest"), REACTIONS)
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 def test_every_product_atom_points_to_its_published_partner(
-    mapped: str, count: int, attention: str, measure_atoms: Callable[[str, str], None]
+    mapped: str,
+    count: int,
+    weakest_and_strongest: tuple[float, float],
+    attention: str,
+    measure: Callable[[str, str, str], None],
 ) -> None:
     if not installed("rxnmapper"):
         pytest.skip("the package with rxnmapper is not installed")
@@ -30,28 +34,18 @@ def test_every_product_atom_points_to_its_published_partner(
     reactants, products = atoms(reaction_tokens(without_numbers(mapped)))
     numbers = atom_numbers(mapped)
     partners = {p: max(reactants, key=lambda r: float(weights[p, r] + weights[r, p])) for p in products}
-    right = [p for p in products if numbers[partners[p]] == numbers[p]]
+    right = [p for p in products if numbers.get(partners[p]) == numbers[p]]
     direct = [float(weights[p, partners[p]]) for p in products]
-    measure_atoms(
-        f"of {count} ({attention})", f"{len(right)} right, weights {min(direct):.2f} to {max(direct):.2f}"
-    )
+    measure(f"rxnmapper {attention} float32", f"atoms of {count}", f"{len(right)} right")
     assert len(products) == count
     assert right == products
+    # The layers share one module and its head 5 maps atoms in many of them; these figures are layer 10's.
+    assert (round(min(direct), 2), round(max(direct), 2)) == weakest_and_strongest
 
 
 def test_a_mapped_reaction_is_read_as_tokens_and_atom_numbers() -> None:
     mapped = "[CH3:1][OH:2].[K+]>>[CH3:1]Cl"
     assert without_numbers(mapped) == "CO.[K+]>>CCl"
-    assert reaction_tokens(without_numbers(mapped)) == [
-        "[CLS]",
-        "C",
-        "O",
-        ".",
-        "[K+]",
-        ">>",
-        "C",
-        "Cl",
-        "[SEP]",
-    ]
+    assert " ".join(reaction_tokens("CO.[K+]>>CCl")) == "[CLS] C O . [K+] >> C Cl [SEP]"
     assert atom_numbers(mapped) == {1: 1, 2: 2, 6: 1}
     assert atoms(reaction_tokens("CO.[K+]>>CCl")) == ([1, 2, 4], [6, 7])
