@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attnscope.errors import NothingRecorded
 from attnscope.listen import record
 from attnscope.recording import Recording
 
@@ -189,6 +190,18 @@ def test_what_cannot_be_read_is_listed_with_its_reason(plain: Callable[..., nn.M
         model(q, k, v)
     assert [site.name for site in recording.sites] == ["good"]
     assert [(one.name, one.reason) for one in recording.missing] == [("odd", "its mask holds +inf or NaN")]
+
+
+def test_tensors_of_other_classes_are_left_alone() -> None:
+    class Special(Tensor):
+        pass
+
+    q, k, v = (x.as_subclass(Special) for x in qkv(1, 2, 2, 5, 7))
+    model = Calls()
+    alone = model(q, k, v)
+    message = "its query is a Special, not a plain tensor"
+    with pytest.raises(NothingRecorded, match=message), record(model):
+        assert torch.equal(model(q, k, v), alone)
 
 
 @pytest.mark.parametrize("sizes", [(0, 2, 3, 4), (2, 2, 0, 4)])

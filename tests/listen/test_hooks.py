@@ -165,10 +165,14 @@ def test_other_modes_of_the_user_go_on_working(plain: Plain) -> None:
     with torch.device("cpu"), record(model) as recording:
         model(x)
     assert len(recording.sites) == 2
-    counter = FlopCounterMode(display=False)
-    with counter:
-        model(x)
-    alone = counter.get_total_flops()
-    with record(model) as recording:
-        model(x)
-    assert len(recording.sites) == 2 and alone > 0
+    counts = []
+    for listening in (False, True):
+        with FlopCounterMode(display=False) as counter:
+            if listening:
+                with record(model) as recording:
+                    model(x)
+            else:
+                model(x)
+        counts.append(counter.get_total_flops())
+    assert counts[0] == counts[1] > 0
+    assert len(recording.sites) == 2

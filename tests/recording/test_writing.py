@@ -159,6 +159,17 @@ def test_every_half_state_of_a_save_is_understood(
     assert len(load(saved, verify=True).sites) == 1
 
 
+def test_what_a_killed_save_left_is_cleared_by_a_later_one_unless_it_may_still_be_written(
+    saved: Path, make_site: MakeSite, recording_of: RecordingOf
+) -> None:
+    dead, alive = saved.parent / ".look.new-dead", saved.parent / ".look.new-alive"
+    for folder in (dead, alive):
+        folder.mkdir()
+    os.utime(dead, (time.time() - 7200, time.time() - 7200))
+    recording_of(make_site()).save(saved)
+    assert sorted(path.name for path in saved.parent.iterdir()) == [".look.new-alive", "look"]
+
+
 SAVER = """
 import sys, torch
 sys.path[:0] = [{source!r}]

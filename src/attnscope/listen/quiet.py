@@ -12,7 +12,7 @@ from torch.utils import _python_dispatch
 
 @contextmanager
 def quiet(device: torch.device | None = None) -> Iterator[None]:
-    """Without modes, gradients, inference mode, and on `device` without autocast: ordinary tensors come out."""
+    """Without modes, gradients, inference mode, and on `device` autocast: ordinary tensors come out."""
     with ExitStack() as still:
         if torch._C._len_torch_dispatch_stack():  # somebody counts operations: ours are not the model's
             still.enter_context(_python_dispatch._disable_current_modes())

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,10 @@ from attnscope.recording.manifest import FORMAT, NAME, VERSION, describe, librar
 from attnscope.recording.packing import Tensors, pack_record, pack_scoring
 from attnscope.recording.recording import Recording
 from attnscope.recording.site import Site
+
+
+ABANDONED = 3600.0
+"""Seconds without a new file after which a half-written folder is taken for one whose program was killed."""
 
 
 def write(recording: Recording, path: Path) -> Path:
@@ -44,9 +49,18 @@ def write(recording: Recording, path: Path) -> Path:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
     _sync(path.parent)
-    for left in path.parent.glob(f".{_literal(path.name)}.old-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    _clear_leftovers(path)
     return path
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Removes what saves that were killed left beside `path`, which is whole now; not what may still be written."""
+    name = _literal(path.name)
+    for left in path.parent.glob(f".{name}.old-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    for left in path.parent.glob(f".{name}.new-*"):
+        if time.time() - left.stat().st_mtime > ABANDONED:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _fill(recording: Recording, folder: Path) -> None:
