@@ -25,9 +25,8 @@ from attnscope.recording.packing import Tensors, pack_record, pack_scoring
 from attnscope.recording.recording import Recording
 from attnscope.recording.site import Site
 
-
 ABANDONED = 3600.0
-"""Seconds without a new file after which a half-written folder is taken for one whose program was killed."""
+"""Seconds without a new file, after which a half-written folder is taken for abandoned."""
 
 
 def write(recording: Recording, path: Path) -> Path:
@@ -54,7 +53,7 @@ def write(recording: Recording, path: Path) -> Path:
 
 
 def _clear_leftovers(path: Path) -> None:
-    """Removes what saves that were killed left beside `path`, which is whole now; not what may still be written."""
+    """Removes what killed saves left beside `path`, which is whole now; not what may still be written."""
     name = _literal(path.name)
     for left in path.parent.glob(f".{name}.old-*"):
         shutil.rmtree(left, ignore_errors=True)
