@@ -48,9 +48,9 @@ format: $(test.ok)
 bench: $(test.ok)
 	@$(python) -m benchmarks $(ARGS)
 
-## Build the wheel and the source archive into dist/.
-wheel: $(test.ok)
-	@$(python) -m build --outdir dist .
+## Build the wheel into dist/.
+wheel: $(app.ok)
+	@$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 ## Write the lock files anew from pyproject.toml.
 lock:
