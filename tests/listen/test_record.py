@@ -227,12 +227,31 @@ def test_a_model_that_makes_no_call_is_an_error_that_says_what_was_looked_for() 
     assert "F.scaled_dot_product_attention" in text and 'attn_implementation="sdpa"' in text
 
 
-def test_a_block_in_which_nothing_ran_is_no_error() -> None:
-    with record(nn.Linear(3, 3)) as recording:
-        pass
-    assert recording.runs == [] and recording.sites == []
-    with pytest.raises(RecordingError, match="Nothing has been recorded yet"):
-        recording.site(0)
+def test_a_block_in_which_nothing_ran_is_an_error_and_before_its_end_there_is_nothing_to_ask() -> None:
+    never_run = pytest.raises(NothingRecorded, match="The Linear was not run inside the block")
+    with never_run, record(nn.Linear(3, 3)) as recording:
+        assert recording.runs == [] and recording.sites == []
+        with pytest.raises(RecordingError, match="Nothing has been recorded yet"):
+            recording.site(0)
+
+
+def test_of_nested_recordings_of_one_model_the_outer_says_that_it_heard_nothing(
+    plain: Callable[..., nn.Module],
+) -> None:
+    model = plain()
+    with pytest.raises(NothingRecorded, match="the innermost hears"), record(model), record(model) as inner:
+        model(torch.randn(1, 5, 40))
+    assert len(inner.sites) == 2
+
+
+def test_a_function_compiled_around_the_model_is_an_error_that_says_what_to_do(
+    plain: Callable[..., nn.Module],
+) -> None:
+    model = plain()
+    compiled = torch.compile(lambda x: model(x), backend="eager")
+    compiled(torch.randn(1, 5, 40))
+    with pytest.raises(NothingRecorded, match="force_eager"), record(model):
+        compiled(torch.randn(1, 5, 40))
 
 
 def test_an_exception_in_the_block_is_not_hidden_by_nothing_recorded() -> None:

@@ -47,6 +47,15 @@ def test_the_steps_are_those_of_the_formula(scoring_name: str, make_site: MakeSi
             assert cell.score == -math.inf and cell.recomputed == cell.shown == 0.0 and cell.rank is None
 
 
+def test_a_float64_model_is_shown_in_float64_and_its_cells_re_add(
+    scoring_name: str, make_site: MakeSite
+) -> None:
+    site = make_site(scoring_name, dtype=torch.float64)
+    assert site.weights(0).dtype == torch.float64
+    for cell in some_cells(site):
+        assert cell.readds and cell.difference < 1e-13
+
+
 @pytest.mark.parametrize(
     ("eager", "dtype"),
     [

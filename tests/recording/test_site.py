@@ -159,3 +159,13 @@ def test_to_dict_is_plain_data(make_site: MakeSite, recording_of: Callable[..., 
     assert plain["tokens"] == ["a", "b"]
     assert plain["runs"][0]["sites"][0]["dtype"] == "float32"
     assert plain["runs"][0]["sites"][0]["heads"] == 6
+
+
+@pytest.mark.parametrize("given", [2.7, "0", [1, 2], None])
+def test_what_is_no_index_is_refused_with_a_sentence(given: object, make_site: MakeSite) -> None:
+    site = make_site("bias")
+    with pytest.raises(ShapeError, match="A whole number"):
+        site.weights(given)  # type: ignore[arg-type]
+    if given is not None:
+        with pytest.raises(ShapeError, match="A whole number"):
+            site.weights(0, given)  # type: ignore[arg-type]

@@ -122,7 +122,7 @@ def test_a_save_that_fails_leaves_the_old_one(
         real(path, data)
 
     monkeypatch.setattr(writing, "_write_bytes", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(RecordingError, match="cannot be written: No space left on device"):
         recording_of(make_site("window")).save(saved)
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
     assert [path.name for path in saved.parent.iterdir()] == ["look"]
@@ -206,3 +206,32 @@ def test_a_kill_in_the_middle_of_a_save_leaves_a_whole_recording(
         recording = load(target, verify=True)
         assert recording.tokens in (["one"], ["two", "two"])
         touch_all(recording)
+
+
+def test_a_folder_with_somebodys_file_beside_the_recording_is_not_replaced(
+    make_site: MakeSite, recording_of: RecordingOf, tmp_path: Path
+) -> None:
+    folder = recording_of(make_site("bias")).save(tmp_path / "look")
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(RecordingError, match=r"also holds notes\.txt, which would be lost"):
+        recording_of(make_site("bias")).save(folder)
+    assert (folder / "notes.txt").read_text() == "mine"
+    (folder / "notes.txt").unlink()
+    recording_of(make_site("bias")).save(folder)
+
+
+def test_a_link_is_not_replaced(make_site: MakeSite, recording_of: RecordingOf, tmp_path: Path) -> None:
+    folder = recording_of(make_site("bias")).save(tmp_path / "look")
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(RecordingError, match="link is a link"):
+        recording_of(make_site("bias")).save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_what_the_system_refuses_is_said_in_a_sentence(
+    make_site: MakeSite, recording_of: RecordingOf, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file" / "sub", tmp_path / ("x" * 300)):
+        with pytest.raises(RecordingError, match=r"cannot be written: (Not a directory|File name too long)"):
+            recording_of(make_site("bias")).save(place)

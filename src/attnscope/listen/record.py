@@ -40,8 +40,8 @@ def record(
     after each recorded call; what it raises ends the forward.
 
     Gives the Recording, which fills while the model runs. Each forward is a run; so is each step of
-    generate(). Raises NothingRecorded at the end of the block where the model ran and nothing was heard, or
-    at its start where the model is compiled; RecordingError for options that mean nothing.
+    generate(). Raises NothingRecorded at the end of the block where nothing was heard, or at its start where
+    the model is compiled; RecordingError for options that mean nothing.
     """
     _check(model, keep)
     _refuse_compiled(model)
@@ -52,7 +52,7 @@ def record(
     with _listening(session):
         yield recording
     recording.missing.extend(_missing(session))
-    if (session.logs or session.elsewhere) and not session.taken:
+    if not session.taken:
         raise _nothing(session, recording.missing)
     if path is not None:
         recording.save(path)
@@ -90,6 +90,13 @@ def _nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
         return NothingRecorded(
             f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
             wanted="Layers and heads that the model has",
+        )
+    if not session.logs and not session.elsewhere:
+        return NothingRecorded(
+            f"The {kind} was not run inside the block, as far as could be heard",
+            wanted="A forward of the model that was handed to record()",
+            hint="A function compiled around the model makes its calls out of hearing: run it inside "
+            'torch.compiler.set_stance("force_eager"). Of nested recordings of one model the innermost hears',
         )
     if not session.logs:
         return NothingRecorded(

@@ -5,6 +5,7 @@ Nothing T x T is kept: q, k and the normaliser are enough to recompute any block
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as fields_of
 from typing import Any
@@ -118,8 +119,8 @@ class Site:
         batch: int = 0,
         allow_uncertified: bool = False,
     ) -> Float[Tensor, "r c"]:
-        """The weights of a block, (r c) float32: 0 where not visible. rows and cols: a slice, an index, or
-        None for all.
+        """The weights of a block, (r c) float32, float64 of a float64 model: 0 where not visible. rows and
+        cols: a slice, an index, or None for all.
 
         Raises TooLarge past 2**24 cells, NotKept, Uncertified for a head whose certificate was refused,
         ShapeError.
@@ -136,9 +137,8 @@ class Site:
             self._refuse_uncertified(head, head_at, batch)
         if self.reach is not None:
             grid = replay_head(self.bound, row_cut, head_at, batch=batch, reach=self.reach)
-            return grid[:, col_cut].to(torch.float32)
-        block = weights_block(self.bound, self.normaliser, row_cut, col_cut, head=head_at, batch=batch)
-        return block.to(torch.float32)
+            return grid[:, col_cut]
+        return weights_block(self.bound, self.normaliser, row_cut, col_cut, head=head_at, batch=batch)
 
     def visible(
         self, head: int, rows: Where = None, cols: Where = None, *, batch: int = 0
@@ -246,7 +246,11 @@ def _of_batch(summary: Summary, batch: int, size: int) -> Summary:
 
 
 def _index(given: int, size: int, what: str) -> int:
-    at = given + size if given < 0 else given
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise ShapeError(f"The {what} is {given!r}", wanted=f"A whole number, 0 to {size - 1}") from None
+    at = number + size if number < 0 else number
     if not 0 <= at < size:
         raise ShapeError(f"There is no {what} {given}", wanted=f"0 to {size - 1}")
     return at
@@ -260,5 +264,5 @@ def _cut(given: Where, size: int, what: str) -> slice:
         if step != 1:
             raise ShapeError(f"A slice of {what}s with step {step}", wanted="Step 1")
         return slice(start, max(start, stop))
-    at = _index(int(given), size, what)
+    at = _index(given, size, what)
     return slice(at, at + 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 import uuid
@@ -25,13 +26,29 @@ from attnscope.recording.packing import Tensors, pack_record, pack_scoring
 from attnscope.recording.recording import Recording
 from attnscope.recording.site import Site
 
+OWN = re.compile(r"run\d{4,}-site\d{4,}\.safetensors")
+"""The names that files of sites have."""
+
 ABANDONED = 3600.0
 """Seconds without a new file, after which a half-written folder is taken for abandoned."""
 
 
 def write(recording: Recording, path: Path) -> Path:
-    """The recording as a folder at `path`. Raises RecordingError where something else is in its place."""
+    """The recording as a folder at `path`. Raises RecordingError where something else is in its place, or
+    where the system refuses.
+    """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a link and replace what it points at
+    try:
+        return _write(recording, path)
+    except OSError as error:
+        raise RecordingError(
+            f"{error.filename or path} cannot be written: {error.strerror or error}",
+            wanted="A place with room, in which files may be made",
+            hint="Choose another path; an older recording in this place is as it was",
+        ) from error
+
+
+def _write(recording: Recording, path: Path) -> Path:
     _refuse_foreign(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     mark = uuid.uuid4().hex[:12]
@@ -112,14 +129,25 @@ def _order(tensor: Tensor) -> list[int]:
 
 
 def _refuse_foreign(path: Path) -> None:
-    if not path.exists() and not path.is_symlink():
+    """Only a recording is replaced, and only where nothing else lies in its folder or points at it."""
+    if path.is_symlink():
+        what = f"{path} is a link"
+    elif not path.exists():
         return
-    ours = path.is_dir() and (not any(path.iterdir()) or _is_ours(path / NAME))
-    if not ours:
-        raise RecordingError(
-            f"{path} exists and is not a recording", wanted="A free name, or a recording to replace",
-            hint="Nothing was written; choose another path",
-        )  # fmt: skip
+    elif not path.is_dir() or (any(path.iterdir()) and not _is_ours(path / NAME)):
+        what = f"{path} exists and is not a recording"
+    else:
+        others = sorted(
+            one.name for one in path.iterdir() if one.name != NAME and not OWN.fullmatch(one.name)
+        )
+        if not others:
+            return
+        what = f"{path} is a recording that also holds {', '.join(others[:3])}, which would be lost"
+    raise RecordingError(
+        what,
+        wanted="A free name, or a recording to replace",
+        hint="Nothing was written; choose another path",
+    )
 
 
 def _is_ours(manifest: Path) -> bool:
