@@ -30,9 +30,11 @@ def test_a_thread_started_in_the_block_is_heard(plain: Plain) -> None:
     with record(model) as recording:
         in_thread(lambda: in_thread(lambda: model(x)))
     assert [site.name for site in recording.sites] == ["blocks.0", "blocks.1"]
-    with record(model) as outer, record(model) as inner:
-        in_thread(lambda: model(x))
-    assert (len(outer.runs), len(inner.runs)) == (0, 1)
+    with record(model) as outer:
+        model(x)
+        with record(model) as inner:
+            in_thread(lambda: model(x))
+    assert (len(outer.runs), len(inner.runs)) == (1, 1)
 
 
 def test_a_thread_started_outside_the_block_is_not_mixed_in(plain: Plain) -> None:
@@ -50,8 +52,10 @@ def test_a_thread_started_outside_the_block_is_not_mixed_in(plain: Plain) -> Non
 
 def test_threads_start_as_before_when_no_block_is_open(plain: Plain) -> None:
     start = threading.Thread.start
-    with record(plain()):
+    model = plain()
+    with record(model):
         assert threading.Thread.start is not start
+        model(torch.randn(1, 9, 40))
     assert threading.Thread.start is start
 
 
