@@ -22,7 +22,12 @@ import click
     help="0 takes the likeliest character every time; 1 samples as the model was trained.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the draws."
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of the draws.",
 )
 def command(*, model: str, prompt: str, length: int, temperature: float, seed: int) -> None:
     """Let a trained model write a text.

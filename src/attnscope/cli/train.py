@@ -6,7 +6,6 @@ import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,13 +26,13 @@ SAMPLE_LENGTH, SAMPLE_TEMPERATURE = 400, 0.8
 )
 @click.option("--out", required=True, metavar="DIR", help="The folder for the model, its card and its curve.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all that is random."
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Of all that is random."
 )
 @click.option(
     "--threads", type=click.IntRange(min=1), metavar="N", help="Of torch; all cores where not given."
 )
 @click.option(
-    "--steps", type=click.IntRange(min=1), metavar="N", help="Instead of the preset's: for trying out."
+    "--steps", type=click.IntRange(1, 10**9), metavar="N", help="Instead of the preset's: for trying out."
 )
 def command(*, text: str, preset: str, out: str, seed: int, threads: int | None, steps: int | None) -> int:
     """Train a small language model on a text file.
@@ -41,14 +40,20 @@ def command(*, text: str, preset: str, out: str, seed: int, threads: int | None,
     A run that was stopped, by Ctrl-C or by anything else, goes on from its last checkpoint when the same
     command is given again, and ends with the same weights as a run that was never stopped.
     """
+    from attnscope.errors import TrainingError
     from attnscope.gpt.data import read_text
+    from attnscope.gpt.files import home_made
     from attnscope.gpt.presets import preset_named
     from attnscope.gpt.train import Training, shortened
 
     chosen = preset_named(preset)
     if steps is not None:
         chosen = shortened(chosen, steps)
-    path, folder = Path(text).expanduser(), Path(out).expanduser()
+    for name, given_path in (("text", text), ("out", out)):
+        if not given_path.strip():
+            wanted = "A text file to train on" if name == "text" else "The name of a folder for the run"
+            raise TrainingError(f"--{name} is empty", wanted=wanted)
+    path, folder = home_made(text, TrainingError), home_made(out, TrainingError)
     run = Training(read_text(path), chosen, folder, seed=seed, threads=threads)
     _announce(run)
     with _ctrl_c() as asked:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attnscope.errors import TrainingError
 from attnscope.gpt.checkpoint import Settings
-from attnscope.gpt.files import write_whole
+from attnscope.gpt.files import reading, write_whole
 from attnscope.gpt.presets import Preset, preset_named
 from attnscope.gpt.store import WEIGHTS
 
@@ -32,7 +33,8 @@ def write_card(folder: Path, preset: Preset, settings: Settings, result: Result,
 
     from attnscope import __version__
 
-    weights = (folder / WEIGHTS).read_bytes()
+    with reading(folder / WEIGHTS, TrainingError):
+        weights = (folder / WEIGHTS).read_bytes()
     record: dict[str, Any] = {
         "preset": preset.name,
         "text": {"name": source, "sha256": settings.text_sha256, "characters": result.characters},

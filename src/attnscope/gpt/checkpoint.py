@@ -12,7 +12,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from attnscope.errors import TrainingError
-from attnscope.gpt.files import write_whole
+from attnscope.gpt.files import reading, write_whole
 from attnscope.gpt.history import History
 
 NAME = "checkpoint.safetensors"
@@ -69,14 +69,16 @@ class Checkpoint:
 def read_checkpoint(folder: Path) -> Checkpoint | None:
     """The run in a folder; None where the folder holds none. Raises TrainingError for a broken file."""
     path = folder / NAME
-    if not path.exists():
-        return None
+    with reading(path, TrainingError):
+        if not path.exists():
+            return None
+        path.open("rb").close()
     try:
         with safe_open(path, framework="pt") as file:
             about = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if about.get("format") != FORMAT:
-            raise KeyError("format")
+            raise TrainingError(f"{path} is not of a run of attnscope", hint="Choose another --out")
         return Checkpoint(
             settings=Settings(**json.loads(about["settings"])),
             step=int(about["step"]),
@@ -84,11 +86,18 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
             weights=_under("weights/", tensors),
             optimiser=_under("optimiser/", tensors),
         )
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise TrainingError(
-            f"{path} is not a whole checkpoint ({error})",
-            hint="Delete that file to start this run again, or choose another --out",
-        ) from None
+    except TrainingError:
+        raise
+    except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise not_whole(path, error) from None
+
+
+def not_whole(path: Path, error: Exception) -> TrainingError:
+    """The refusal of a checkpoint that is damaged."""
+    return TrainingError(
+        f"{path} is not a whole checkpoint ({error})",
+        hint="Delete that file to start this run again, or choose another --out",
+    )
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ Style = Literal["lesson", "modern"]
 Positions = Literal["learned", "rotary", "none"]
 FORMAT = "attnscope-gpt"
 FORMAT_VERSION = 1
+MOST = 2**24  # of context and width; no tensor of such a model has more bytes than an address
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,22 @@ class GPTConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise BrokenModel(f"{name} is {value!r}", wanted="A whole number of 1 or more")
+            if name in ("context", "d_model") and value > MOST:
+                raise BrokenModel(f"{name} is {value}", wanted=f"A whole number of {MOST} at most")
         if self.d_model % self.n_heads:
             raise BrokenModel(
                 f"d_model={self.d_model} and n_heads={self.n_heads}", wanted="A width of n_heads equal parts"
             )
-        pairs = {("modern", "rotary"), ("lesson", "learned"), ("lesson", "none")}
+        pairs = [("modern", "rotary"), ("lesson", "learned"), ("lesson", "none")]
         if (self.style, self.positions) not in pairs:
             raise BrokenModel(
                 f"style={self.style!r} with positions={self.positions!r}",
                 wanted='"modern" with "rotary", or "lesson" with "learned" or "none"',
+            )
+        if self.positions == "rotary" and self.d_model // self.n_heads % 2:
+            raise BrokenModel(
+                f"d_model={self.d_model} and n_heads={self.n_heads} with rotary positions",
+                wanted="Heads of an even width: rotations turn pairs",
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,10 +65,11 @@ class GPTConfig:
         if not isinstance(given, dict) or given.get("format") != FORMAT:
             kind = given.get("model_type") if isinstance(given, dict) else None
             raise BrokenModel(
-                "This config.json is of " + (f"a {kind} model" if kind else "something else"),
+                "This config.json is of "
+                + (f"a {kind} model" if kind and isinstance(kind, str) else "something else"),
                 wanted=f'One that `attnscope train` wrote: "format": "{FORMAT}"',
             )
-        if given.get("version") != FORMAT_VERSION:
+        if given.get("version") != FORMAT_VERSION or isinstance(given["version"], bool):
             raise BrokenModel(
                 f"The model's format is version {given.get('version')!r}",
                 wanted=f"Version {FORMAT_VERSION}",

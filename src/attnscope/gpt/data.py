@@ -79,7 +79,7 @@ class Blocks:
     def _start(self, place: int) -> Tensor:
         epoch, within = divmod(place, self._per_epoch)
         if epoch != self._epoch:
-            generator = torch.Generator().manual_seed(self._seed * 1_000_003 + epoch)
+            generator = torch.Generator().manual_seed((self._seed * 1_000_003 + epoch) % 2**63)
             first = torch.randint(self._context, (), generator=generator)
             order = torch.randperm(self._per_epoch, generator=generator)
             self._epoch, self._starts = epoch, first + order * self._context

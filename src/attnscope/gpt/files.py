@@ -1,24 +1,53 @@
-"""Writing a file so that it is there whole or not at all, whatever kills the program meanwhile."""
+"""Files read and written: the system's refusals as sentences, and what is written whole or not at all."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from attnscope.errors import TrainingError
+from attnscope.errors import AttnscopeError, TrainingError
+
+
+@contextmanager
+def reading(path: Path, kind: type[AttnscopeError]) -> Iterator[None]:
+    """Turn what the system refuses inside the block into an error of that kind, with path and reason."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{error.filename or path} cannot be read: {error.strerror or error}") from None
+
+
+def partial(path: Path) -> Path:
+    """The hidden file beside `path` in which its next content is written; a killed write leaves it."""
+    return path.with_name(f".{path.name}.partial")
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write beside `path`, flush to the disk, rename over it. Raises TrainingError where that fails."""
-    beside = path.with_name(f".{path.name}.partial")
+    beside = partial(path)
     try:
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        try:
+            with beside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise TrainingError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def home_made(given: str, kind: type[AttnscopeError]) -> Path:
+    """The path that was given, ~ being the home folder. Raises an error of that kind where there is none."""
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:
+        raise kind(f"{given} begins with the home folder of a user that is not known here") from None
 
 
 def make_folder(folder: Path) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attnscope.errors import EmptyText, ModelError
+from attnscope.errors import BrokenModel, EmptyText, ModelError
 from attnscope.gpt.model import GPT
+
+LEAST_TEMPERATURE = 1e-6  # below it no draw could tell the text from that of 0, and a quotient may overflow
 
 
 def generate(
@@ -24,14 +26,16 @@ def stream(
 ) -> Iterator[str]:
     """The same, one by one as they are made.
 
-    temperature: logits are divided by it; 0 takes the likeliest character every time. A text longer than the
-    context is read from `window_start` on. Without a cache every character reads the whole window again: the
-    slow, plain way, which the cache must equal.
+    temperature: logits are divided by it; 0, and all below 1e-6, takes the likeliest character every time. A
+    text longer than the context is read from `window_start` on. Without a cache every character reads the
+    whole window again: the slow, plain way, which the cache must equal.
 
     Raises EmptyText for an empty prompt, UnknownCharacter, and ModelError for a temperature below 0.
     """
     if not math.isfinite(temperature) or temperature < 0:
         raise ModelError(f"A temperature of {temperature}", wanted="0 or more; 1 is the model's own")
+    if not -(2**63) <= seed < 2**63:
+        raise ModelError(f"A seed of {seed}", wanted="A whole number from 0 to 2**63 - 1")
     if length < 0:
         raise ModelError(f"A length of {length} characters", wanted="0 or more")
     ids = model.tokenizer.encode(prompt)
@@ -67,7 +71,11 @@ def _stream(
 
 def _choose(logits: Tensor, temperature: float, generator: torch.Generator) -> int:
     """One id, by the inverse of the cumulative distribution in float64: one draw, whatever the vocabulary."""
-    if temperature == 0:
+    if not logits.isfinite().all():
+        raise BrokenModel(
+            "The model's logits are NaN or infinite", hint="Its weights are damaged: train it again"
+        )
+    if temperature < LEAST_TEMPERATURE:
         return int(logits.argmax())
     heap = (logits.double() / temperature).softmax(dim=-1).cumsum(dim=-1)
     draw = torch.rand((), generator=generator, dtype=torch.float64) * heap[-1]

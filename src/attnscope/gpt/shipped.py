@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnscope.errors import MissingModel
+from attnscope.gpt.files import home_made, reading
 
 if TYPE_CHECKING:
     from attnscope.gpt.model import GPT
@@ -34,8 +35,10 @@ def open_gpt(name: str) -> GPT:
 
     if name in SHIPPED:
         return load_shipped(name)
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
+    folder = home_made(name, MissingModel)
+    with reading(folder, MissingModel):
+        there = folder.is_dir()
+    if not there:
         raise MissingModel(
             f"There is no folder {name}",
             wanted=f"A folder that `attnscope train` wrote, or one of {', '.join(SHIPPED)}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -13,16 +14,18 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from attnscope.errors import TrainingError
-from attnscope.gpt.checkpoint import Checkpoint, Settings, read_checkpoint
+from attnscope.gpt.checkpoint import NAME, Checkpoint, Settings, not_whole, read_checkpoint
 from attnscope.gpt.data import Blocks, split
 from attnscope.gpt.evaluate import validation_loss
-from attnscope.gpt.files import make_folder
+from attnscope.gpt.files import make_folder, partial, reading
 from attnscope.gpt.history import History
 from attnscope.gpt.model import GPT
 from attnscope.gpt.optimiser import Optimiser
 from attnscope.gpt.presets import Preset
-from attnscope.gpt.store import CONFIG, load, save_model
+from attnscope.gpt.store import CONFIG, WEIGHTS, load, save_model
 from attnscope.gpt.tokenizer import CharacterTokenizer
+
+THREADS_A_CORE = 4
 
 
 @dataclass(frozen=True)
@@ -49,14 +52,17 @@ class Training:
     ) -> None:
         """threads: of torch, part of what decides the last bits; None is the checkpoint's, or all there are.
 
-        Raises TrainingError for a text that is too short, and a folder that holds another run.
+        Raises TrainingError for a text that is too short, and a folder that holds anything but this run.
         """
+        if not -(2**63) <= seed < 2**63:
+            raise TrainingError(f"A seed of {seed}", wanted="A whole number from 0 to 2**63 - 1")
         tokenizer = CharacterTokenizer.of(text)
         config = preset.config(len(tokenizer))
         halves = split(text, tokenizer, config.context)
         kept = _kept(folder)
         if threads is None:
             threads = kept.settings.threads if kept else torch.get_num_threads()
+        _check_threads(threads)
         self.settings = Settings(
             preset=preset.name,
             config=config.to_dict(),
@@ -129,21 +135,51 @@ class Training:
                 f"{self.folder} holds another run: this one has {'; '.join(differences)}",
                 hint="Choose another --out, or repeat the settings of that run to go on with it",
             )
-        self.model.load_state_dict(kept.weights)
-        for name, held in self._optimiser.state().items():
-            held.copy_(kept.optimiser[name])
+        try:
+            self.model.load_state_dict(kept.weights)
+            for name, held in self._optimiser.state().items():
+                held.copy_(kept.optimiser[name])
+        except (KeyError, RuntimeError) as error:
+            raise not_whole(self.folder / NAME, error) from None
         self.step, self.history = kept.step, kept.history
 
 
 def _kept(folder: Path) -> Checkpoint | None:
-    if folder.exists() and not folder.is_dir():
-        raise TrainingError(f"{folder} is a file", wanted="A folder for the run", hint="Choose another --out")
+    """The run in a folder; None where there is nothing yet. Refuses a folder of anything else."""
+    with reading(folder, TrainingError):
+        there = folder.exists()
+        if there and not folder.is_dir():
+            raise TrainingError(
+                f"{folder} is a file", wanted="A folder for the run", hint="Choose another --out"
+            )
+        names = sorted(path.name for path in folder.iterdir()) if there else []
     kept = read_checkpoint(folder)
-    if kept is None and (folder / CONFIG).exists():
+    if kept is not None:
+        return kept
+    if CONFIG in names and WEIGHTS in names:
         raise TrainingError(
             f"{folder} holds a model already, and no run to go on with", hint="Choose another --out"
         )
-    return kept
+    foreign = [name for name in names if name != partial(folder / NAME).name]
+    if foreign:
+        others = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise TrainingError(
+            f"{folder} holds {foreign[0]}{others}, and no run to go on with",
+            wanted="A folder that is new, empty, or of this run: nothing of yours is written over",
+            hint="Choose another --out",
+        )
+    return None
+
+
+def _check_threads(count: int) -> None:
+    """Threads by the million are no memory for their stacks: the system ends the program without a word."""
+    most = THREADS_A_CORE * (os.cpu_count() or 1)
+    if not isinstance(count, int) or not 1 <= count <= most:
+        raise TrainingError(
+            f"{count} threads",
+            wanted=f"From 1 to {most}, which is {THREADS_A_CORE} for each core of this machine",
+            hint="Choose another --threads; a run that began with more goes on where there are as many cores",
+        )
 
 
 @contextmanager

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from attnscope import gpt
+from attnscope.errors import BrokenModel
 from attnscope.gpt.config import FORMAT, GPTConfig
+from attnscope.gpt.files import reading
 from attnscope.models.codecs import CharacterCodec
 from attnscope.models.folders import read_config
 from attnscope.models.subject import Description, Encoded, Subject
@@ -44,7 +46,8 @@ def open_shipped(name: str, *, dtype: torch.dtype | None = None) -> Subject:
 
 def open_own(folder: Path, *, name: str, label: str, dtype: torch.dtype | None = None) -> Subject:
     """Return the model of a folder of `attnscope train`; MissingModel or BrokenModel with the file."""
-    check_safetensors(folder)
+    with reading(folder, BrokenModel):
+        check_safetensors(folder)
     model = gpt.load(folder)
     check_finite(model, weight_file(folder, ""))
     model.eval()
