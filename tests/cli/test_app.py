@@ -90,6 +90,7 @@ def test_a_reader_that_goes_away_is_no_fault(folder: Path) -> None:
     [
         (["--text", ""], "The text is empty."),
         (["--file", "/nowhere.txt"], "/nowhere.txt cannot be read"),
+        (["--model", ""], "The model's name is empty"),
         (["--model", "/nowhere"], "There is no folder /nowhere."),
         (
             ["--model", "nobody/nothing"],

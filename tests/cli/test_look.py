@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from attnscope.cli.rows import shown
+from attnscope.cli.rows import shown, site
+from attnscope.errors import NotKept
 from attnscope.models import open_model
 from attnscope.models.tokens import of_bytes, of_text
+from attnscope.recording.recording import NotShown
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue, Entry
 
@@ -210,3 +212,46 @@ def test_tokens_are_shown_with_marks() -> None:
     assert shown(of_text(0, " a\n\tb")) == "␣a↵⇥b"
     assert shown(of_bytes(0, b"\xe2\x9c")) == "[E2 9C]"
     assert shown(of_text(0, "a\u200db")) == "a[U+200D]b"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--json", "--csv"], "--json and --csv exclude each other."),
+        (["--csv", "--json"], "--json and --csv exclude each other."),
+        (["--top", "3", "--key", "0"], "--top and --key exclude each other"),
+        (["--save", ""], "--save wants the name of a folder."),
+        (["--file", ""], "--file wants the name of a file"),
+    ],
+)
+def test_options_that_cannot_be_together_or_empty_are_usage_errors(
+    say: Any, folder: Path, words: list[str], sentence: str
+) -> None:
+    text = [] if "--file" in words else ["--text", "so"]
+    said = say("look", folder, *text, *PLACE, *words)
+    assert (said.code, said.out) == (2, "")
+    assert sentence in said.err
+    assert say("info", "").code == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        (["--layer", 99, "--head", 0], "There is no layer 99. 0 or 1 is wanted.\n"),
+        (["--layer", -1, "--head", 0], "There is no layer -1. 0 or 1 is wanted.\n"),
+        (["--layer", 0, "--head", -1], "There is no head -1. 0 to 2 is wanted.\n"),
+        (["--layer", 0, "--head", -1, "--key", 0], "There is no head -1. 0 to 2 is wanted.\n"),
+        (["--layer", 0, "--head", 3], "There is no head 3. 0 to 2 is wanted.\n"),
+    ],
+)
+def test_layers_and_heads_are_counted_from_0_and_those_there_are_named(
+    say: Any, folder: Path, place: list[Any], sentence: str
+) -> None:
+    assert say("look", folder, "--text", "so", *place) == (1, "", sentence)
+
+
+def test_a_layer_that_could_not_be_shown_says_why(folder: Path) -> None:
+    recording = open_model(str(folder)).run("so").recording
+    recording.missing.append(NotShown(7, "layer 7", "It computes no softmax"))
+    with pytest.raises(NotKept, match=r"Layer 7 cannot be shown\. It computes no softmax\."):
+        site(recording, 7)

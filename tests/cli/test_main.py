@@ -9,8 +9,9 @@ from typing import Any
 import click
 import pytest
 
+from attnscope.cli.group import group
 from attnscope.cli.lazy import COMMANDS, LazyGroup
-from attnscope.cli.main import group, run
+from attnscope.cli.main import run
 from attnscope.errors import MissingModel
 
 COMMAND = "from attnscope.cli.main import main; main()"

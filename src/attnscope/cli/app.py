@@ -58,8 +58,9 @@ def command(
 
         subject = None
         if model is not None or first_text is not None or not shipped_models():
-            click.echo(f"Opening {model or 'embedded'} …", err=True)
-            subject = open_model(model or "embedded", dtype=dtype, attention=attention)
+            name = "embedded" if model is None else model
+            click.echo(f"Opening {name} …", err=True)
+            subject = open_model(name, dtype=dtype, attention=attention)
         if subject is not None and first_text is not None:
             subject.encode(first_text)
         app = create_app(

@@ -22,6 +22,8 @@ def command(recording: str, *, quick: bool, as_json: bool) -> None:
     Every file is read and compared with its checksum, unless --quick is given. A broken recording is named
     with the file and the fault.
     """
+    if recording == "":
+        raise click.UsageError("FOLDER is empty; the folder of a saved recording is wanted.")
     from attnscope.recording import load
 
     folder = Path(recording).expanduser()

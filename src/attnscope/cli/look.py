@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 @click.option(
     "--save", metavar="FOLDER", help="Also save the whole recording; `attnscope info FOLDER` reads it."
 )
-@click.option("--json", "form", flag_value="json", help="Print JSON.")
-@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @model_options
 def command(
     *,
@@ -47,7 +47,8 @@ def command(
     top: int | None,
     cut: bool,
     save: str | None,
-    form: str | None,
+    as_json: bool,
+    as_csv: bool,
     dtype: str | None,
     attention: str | None,
 ) -> None:
@@ -56,6 +57,12 @@ def command(
     MODEL is embedded, lesson, lesson-no-positions, a folder, or a Hugging Face hub id. Weights are the
     model's own; a key that the query does not see has none.
     """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    if top is not None and key is not None:
+        raise click.UsageError("--top and --key exclude each other: --top is for a row, --key for one cell.")
+    if save == "":
+        raise click.UsageError("--save wants the name of a folder.")
     given = read_text(text, file)
     if given is None:
         raise click.UsageError("A text is wanted: --text T or --file FILE.")
@@ -64,7 +71,9 @@ def command(
     look = _run(model, given, cut, dtype=dtype, attention=attention)
     if save is not None:
         look.recording.save(Path(save).expanduser())
-    site = look.recording.site(layer)
+    form = "json" if as_json else "csv" if as_csv else None
+    site = rows.site(look.recording, layer)
+    rows.check_head(site, head)
     i = rows.position(query, site.tq, "query")
     if key is not None:
         cell = rows.cell(look, site, head, i, rows.position(key, site.tk, "key"))

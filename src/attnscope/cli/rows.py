@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from attnscope.core.fold import summarize
-from attnscope.errors import ShapeError
+from attnscope.errors import NotKept, ShapeError
 from attnscope.models import Look, Token
 from attnscope.models.reading import HIDDEN, row_of
-from attnscope.recording import Site
+from attnscope.recording import Recording, Site
 
 
 def position(given: int, size: int, what: str) -> int:
@@ -19,6 +19,33 @@ def position(given: int, size: int, what: str) -> int:
             f"There is no {what} {given}", wanted=f"0 to {size - 1}, or -1 for the last to -{size}, is wanted"
         )
     return at
+
+
+def site(recording: Recording, layer: int) -> Site:
+    """Return the attention of a layer, counted from 0; ShapeError where the model has none, NotKept where it
+    could not be shown.
+    """
+    for one in recording.missing:
+        if one.layer == layer:
+            raise NotKept(f"Layer {layer} cannot be shown", wanted=one.reason)
+    there = sorted({site.layer for site in recording.sites})
+    if layer not in there:
+        raise ShapeError(f"There is no layer {layer}", wanted=f"{_listed(there)} is wanted")
+    return recording.site(layer)
+
+
+def check_head(site: Site, head: int) -> None:
+    """Refuse a head that is not there; heads are counted from 0, as layers are."""
+    if not 0 <= head < site.heads:
+        raise ShapeError(f"There is no head {head}", wanted=f"{_listed(list(range(site.heads)))} is wanted")
+
+
+def _listed(numbers: list[int]) -> str:
+    """Return numbers in words: 0 to 5, or each of them where there are gaps."""
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) -> dict[str, Any]:

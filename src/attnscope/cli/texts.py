@@ -40,10 +40,12 @@ def read_text(text: str | None, file: str | None) -> str | None:
     """Return the text that was named, None where none was; TextError where a file cannot be read."""
     if text is not None and file is not None:
         raise click.UsageError("--text and --file exclude each other.")
+    if file == "":
+        raise click.UsageError("--file wants the name of a file; - is standard input.")
     if file is None:
         found, name = text, "The text"
     elif file == "-":
-        found, name = _decoded(sys.stdin.buffer.read(), "Standard input"), "Standard input"
+        found, name = _decoded(_read_stdin(), "Standard input"), "Standard input"
     else:
         found, name = _decoded(_read(Path(file).expanduser()), file), file
     if found == "":
@@ -57,6 +59,18 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         raise TextError(
             f"{path} cannot be read ({error.strerror or error})", wanted="A text file is wanted"
+        ) from error
+
+
+def _read_stdin() -> bytes:
+    wanted = "A text is wanted there, such as: cat FILE | attnscope …"
+    if sys.stdin is None:
+        raise TextError("Standard input is closed", wanted=wanted)
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise TextError(
+            f"Standard input cannot be read ({error.strerror or error})", wanted=wanted
         ) from error
 
 
