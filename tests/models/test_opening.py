@@ -188,6 +188,11 @@ BROKEN = [
     (_no_tokenizer, BrokenModel, r"copy has no tokeniser"),
     (lambda f: (f / "model.safetensors").unlink(), BrokenModel, r"has a config\.json and no weights"),
     (lambda f: (f / "config.json").unlink(), MissingModel, r"copy has no config\.json"),
+    (
+        lambda f: (f / "config.json").write_text('{"n_layer": ' + "9" * 5000 + "}"),
+        BrokenModel,
+        r"config\.json is not JSON that can be read: a number in it has thousands of digits\. Copy",
+    ),
     (lambda f: (f / "config.json").write_text("{"), BrokenModel, r"copy/config\.json is not JSON"),
     (lambda f: (f / "config.json").write_text("[]"), BrokenModel, r"copy/config\.json holds no object"),
     (lambda f: (f / "config.json").write_text("{}"), BrokenModel, r"config\.json names no model_type"),

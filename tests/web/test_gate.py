@@ -17,6 +17,10 @@ from attnscope.web.gate import LONGEST_BODY, Names, host_of
         ("LocalHost", "localhost"),
         ("[::1]:8017", "::1"),
         ("[::1]", "::1"),
+        ("[::1", "[::1"),
+        ("[::1]x", "[::1]x"),
+        ("[::1]:x", "[::1]:x"),
+        ("[localhost]", "[localhost]"),
         ("evil.example:80", "evil.example"),
         ("", ""),
     ],
@@ -38,7 +42,16 @@ def test_a_local_server_does_not_answer_to_another_address() -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8017", "127.0.0.1.evil.example", "127.0.0.1@evil"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8017",
+        "127.0.0.1.evil.example",
+        "127.0.0.1@evil",
+        "[::1",
+        "[::1]evil",
+        "[localhost]",
+    ],
 )
 def test_a_name_that_was_pointed_here_is_refused(client: TestClient, host: str) -> None:
     answer = client.get("/api/models", headers={"Host": host})

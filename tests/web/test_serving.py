@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+import threading
+import time
+from collections.abc import Iterator
 
 import pytest
+import uvicorn
 
 from attnscope.errors import PortInUse, ServerError
-from attnscope.web.serving import FIRST_PORT, address, clean_base_path, listen
+from attnscope.web.app import create_app
+from attnscope.web.catalogue import Catalogue
+from attnscope.web.serving import FIRST_PORT, address, clean_base_path, listen, serve
 
 
 def test_a_port_that_another_listens_on_is_refused_with_a_way_out() -> None:
@@ -82,3 +89,48 @@ def test_what_is_no_path_is_refused(given: str) -> None:
         return
     with pytest.raises(ServerError, match="is no base path"):
         clean_base_path(given)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    """Return the address of the app, served as the command serves it."""
+    servers: list[uvicorn.Server] = []
+    started, kept = threading.Event(), uvicorn.Server.__init__
+
+    def keep(self: uvicorn.Server, config: uvicorn.Config) -> None:
+        kept(self, config)
+        servers.append(self)
+
+    monkeypatch.setattr(uvicorn.Server, "__init__", keep)
+    with listen("127.0.0.1", 0) as bound:
+        app = create_app(Catalogue({}))
+        thread = threading.Thread(target=serve, args=(app, bound), kwargs={"ready": started.set})
+        thread.start()
+        assert started.wait(20)
+        yield bound.getsockname()
+        servers[0].should_exit = True
+        thread.join(20)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 1000\r\n\r\n{",
+        b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+        b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\nzz\r\n",
+    ],
+    ids=["within a body", "within a chunk", "a chunk of no size"],
+)
+def test_a_client_that_goes_away_or_sends_nonsense_leaves_no_trace(
+    served: tuple[str, int], head: bytes, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.WARNING)
+    with socket.create_connection(served) as client:
+        client.sendall(b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\n" + head)
+        time.sleep(0.3)
+    time.sleep(0.3)
+    with socket.create_connection(served) as client:
+        client.sendall(b"GET /explore HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
+    assert not caplog.records
+    assert capfd.readouterr() == ("", "")

@@ -46,7 +46,7 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise BrokenModel(f"{file} is not JSON ({error})", hint="Copy or download it again") from error
+        raise _not_json(file, error) from error
     if not isinstance(config, dict):
         raise BrokenModel(f"{file} holds no object", wanted="A JSON object with the model's sizes is wanted")
     return config
@@ -58,7 +58,21 @@ def check_json(path: Path) -> None:
         try:
             json.loads(file.read_text("utf-8"))
         except (ValueError, RecursionError) as error:
-            raise BrokenModel(f"{file} is not JSON ({error})", hint="Copy or download it again") from error
+            raise _not_json(file, error) from error
+
+
+def json_limit(error: ValueError | RecursionError) -> str:
+    """Return which limit of Python's a text passed that may be JSON by the letter; "" where it is none."""
+    if isinstance(error, RecursionError):
+        return " that can be read: it is nested too deeply"
+    if type(error) is ValueError:
+        return " that can be read: a number in it has thousands of digits"
+    return ""
+
+
+def _not_json(file: Path, error: ValueError | RecursionError) -> BrokenModel:
+    why = json_limit(error) or f" ({error})"
+    return BrokenModel(f"{file} is not JSON{why}", hint="Copy or download it again")
 
 
 def gguf_of(path: Path) -> str | None:

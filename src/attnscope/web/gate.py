@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attnscope.errors import AttnscopeError
@@ -34,6 +36,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_BRACKETED = re.compile(r"\[([0-9a-f:.%]*:[^\[\]]*)\](?::[0-9]*)?")
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -71,10 +74,13 @@ class Names:
 
 
 def host_of(header: str) -> str:
-    """Return the host of a Host header in lower case, without port and brackets."""
+    """Return the host of a Host header in lower case, without port and brackets; the whole header where its
+    brackets are not those of an address.
+    """
     header = header.strip().lower()
     if header.startswith("["):
-        return header[1:].partition("]")[0]
+        bracketed = _BRACKETED.fullmatch(header)
+        return bracketed[1] if bracketed else header
     name, _, port = header.rpartition(":")
     return name if name and port.isdigit() else header
 
@@ -109,6 +115,8 @@ class Gate:
         except AttnscopeError as error:
             if not answer.begun:
                 await refuse(error)(scope, receive, answer.send)
+        except ClientDisconnect:
+            _log.debug("The client went away: %s %s", scope["method"], scope["path"])
         except Exception:
             _log.exception("A request failed: %s %s", scope["method"], scope["path"])
             if answer.begun:

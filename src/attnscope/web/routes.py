@@ -14,6 +14,7 @@ from starlette.responses import Response
 from torch import Tensor
 
 from attnscope.errors import TextError, UnknownCharacter
+from attnscope.models.folders import json_limit
 from attnscope.models.texts import check_text, without_surrogates
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.refusals import Json, Offer, Refusal, refuse
@@ -123,7 +124,7 @@ def _wish(body: bytes) -> tuple[str, str]:
     try:
         wish: Any = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, "The request's body is not JSON", wanted=wanted) from error
+        raise Refusal(400, f"The request's body is not JSON{json_limit(error)}", wanted=wanted) from error
     if not isinstance(wish, dict):
         raise Refusal(400, "The request's body is no JSON object", wanted=wanted)
     for name in ("model", "text"):
@@ -148,8 +149,7 @@ def _number(request: Request, name: str, low: int, high: int, *, default: int | 
 
 
 def _whole(given: str, name: str, low: int, high: int) -> int:
-    plain = given.isascii() and given.isdigit() and len(given) < 10
-    if not plain or not low <= int(given) < high:
+    if not _is_whole(given) or not low <= int(given) < high:
         raise Refusal(
             400,
             f"There is no {name} {given[:20]!r} here",
@@ -161,9 +161,17 @@ def _whole(given: str, name: str, low: int, high: int) -> int:
 def _span(request: Request, name: str, size: int) -> slice:
     given = request.query_params.get(name, f"0:{size}")
     first, _, last = given.partition(":")
-    start = _whole(first, name, 0, size)
-    stop = _whole(last, name, start + 1, size + 1)
-    return slice(start, stop)
+    if not (_is_whole(first) and _is_whole(last) and 0 <= int(first) < int(last) <= size):
+        raise Refusal(
+            400,
+            f"There are no {name} {given[:40]!r} here",
+            wanted=f"{name}=FIRST:END with 0 ≤ FIRST < END ≤ {size}, END itself left out, is wanted",
+        )
+    return slice(int(first), int(last))
+
+
+def _is_whole(given: str) -> bool:
+    return given.isascii() and given.isdigit() and len(given) < 10
 
 
 def _floats(values: Tensor, **headers: str) -> Response:

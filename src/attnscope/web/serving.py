@@ -72,7 +72,15 @@ def serve(app: FastAPI, bound: socket.socket, *, ready: Callable[[], None]) -> N
         server_header=False,
         ws="none",
     )
+    logging.getLogger("uvicorn.error").addFilter(_of_the_server)
     _Server(config, ready).run(sockets=[bound])
+
+
+def _of_the_server(record: logging.LogRecord) -> bool:
+    """Return whether a line of uvicorn's log is about the server, not about a client that sent nonsense and
+    was told so in its answer.
+    """
+    return not str(record.msg).startswith(("Invalid HTTP request received", "Unsupported upgrade request"))
 
 
 class _Server(uvicorn.Server):  # type: ignore[misc]
