@@ -233,5 +233,7 @@ def test_what_the_system_refuses_is_said_in_a_sentence(
 ) -> None:
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file" / "sub", tmp_path / ("x" * 300)):
-        with pytest.raises(RecordingError, match=r"cannot be written: (Not a directory|File exists|File name too long)"):
+        with pytest.raises(
+            RecordingError, match=r"cannot be written: (Not a directory|File exists|File name too long)"
+        ):
             recording_of(make_site("bias")).save(place)
