@@ -19,6 +19,7 @@
     │       ├── TextTooLong         carries .length and .limit
     │       └── UnknownCharacter
     ├── TrainingError
+    ├── LessonError                 an experiment of the lesson asked for what it cannot show
     └── ServerError
         └── PortInUse
 
@@ -113,6 +114,10 @@ class TextTooLong(TextError):
 
 class UnknownCharacter(TextError):
     """A character outside the model's vocabulary."""
+
+
+class LessonError(AttnscopeError):
+    """An experiment of the lesson asked for what it cannot show."""
 
 
 class TrainingError(AttnscopeError):

@@ -15,12 +15,13 @@ from starlette.responses import Response
 from attnscope.errors import AttnscopeError
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.gate import Gate, Names
+from attnscope.web.lesson import lesson_routes
 from attnscope.web.pages import STATIC, Files, page, to_page
 from attnscope.web.refusals import Refusal, refuse
 from attnscope.web.routes import api_routes
 from attnscope.web.worker import KEPT_BYTES, Worker
 
-PAGES = ("explore",)
+PAGES = ("explore", "walk")
 
 _TITLES = {
     404: ("There is nothing at {path}", "The page is at /explore"),
@@ -52,6 +53,7 @@ def create_app(
     app.add_middleware(Gate, names=names or Names.of("127.0.0.1"), base_path=base_path)
     _add_pages(app, base_path)
     app.include_router(api_routes(catalogue, worker))
+    app.include_router(lesson_routes())
     app.mount("/static", Files(directory=STATIC), name="static")
     return app
 

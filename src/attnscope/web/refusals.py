@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +49,7 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """Return `content` as bytes; infinities and NaN must have been spelled before."""
+        """Return `content` as bytes; infinities and NaN must have been made words by `plain` before."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
@@ -87,14 +86,3 @@ def offer_for(error: AttnscopeError, codec: Codec, text: str) -> Offer | None:
         mended = codec.mended(text)
         return Offer("Leave them out", mended) if mended else None
     return None
-
-
-def spelled(value: Any) -> Any:
-    """Return `value` with infinities and NaN as strings, since JSON has no number for them."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    if isinstance(value, dict):
-        return {key: spelled(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [spelled(entry) for entry in value]
-    return value

@@ -12,8 +12,9 @@ from torch import Tensor
 from attnscope.core.fold import Summary, summarize
 from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, column_of, row_of, weights_of
+from attnscope.plain import plain
 from attnscope.recording import Cell, Site
-from attnscope.web.refusals import Refusal, spelled
+from attnscope.web.refusals import Refusal
 
 LARGEST_GRID = 512  # rows and columns of one heatmap: 1 MB
 PICTURE = 64  # rows and columns of a small picture of a head
@@ -113,10 +114,10 @@ def cell_fields(cell: Cell) -> dict[str, Any]:
     """Return a cell as JSON values: "value" is the length of v_j, "mix" weight times that, "v" and "part"
     lists.
     """
-    plain = cell.to_dict()
-    mixed = plain.pop("value") or {}
+    own = cell.to_dict()
+    mixed = own.pop("value") or {}
     names = {"value": "norm", "mix": "mix", "v": "v", "part": "part"}
-    fields: dict[str, Any] = spelled(plain | {name: mixed.get(key) for name, key in names.items()})
+    fields: dict[str, Any] = plain(own | {name: mixed.get(key) for name, key in names.items()})
     return fields
 
 

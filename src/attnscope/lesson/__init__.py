@@ -1,0 +1,28 @@
+"""The lesson: every experiment as a function that returns its numbers, its tables and its figure.
+
+from attnscope import lesson
+lesson.four_words().weights       # (4, 4)
+lesson.spread().plot()            # a matplotlib figure
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from attnscope.lesson.contents import SECTIONS as SECTIONS
+from attnscope.lesson.contents import section as section
+
+_MORE = {  # what is public beside the experiments that the table of contents lists
+    "Experiment": "experiment", "Table": "experiment", "Sheet": "walk.sheet", "walk": "walk.walk",
+    "diagnose": "diagnose", "diagnose_order": "diagnose_order", "measure_cost": "measuring",
+}  # fmt: skip
+_HOME = _MORE | {home.partition(":")[2]: home.partition(":")[0] for one in SECTIONS for home in one.homes}
+
+__all__ = ["SECTIONS", "section", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'attnscope.lesson' has no attribute {name!r}")
+    return getattr(import_module(f"attnscope.lesson.{_HOME[name]}"), name)
