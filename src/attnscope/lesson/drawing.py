@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 INK, INK_2, INK_3, LINE, ACCENT, HATCH = "#1b1c1e", "#55585e", "#696c73", "#d4d4cf", "#c2410c", "#e2e2de"
 SERIES = ("#1b1c1e", "#3f88cc", "#85888e", "#a6d8ff")  # a chart's lines, in this order: accent is a choice
 _STOPS = [
-    "#f3f7fa", "#c3e7f4", "#97d3ee", "#6fbde8", "#4da4de", "#358ad2", "#2b6fc1", "#2a55aa", "#293c8e", "#25286d",
-    "#1b1a49",
+    "#f3f7fa", "#c3e7f4", "#97d3ee", "#6fbde8", "#4da4de", "#358ad2", "#2b6fc1", "#2a55aa", "#293c8e",
+    "#25286d", "#1b1a49",
 ]  # fmt: skip
 _DARK_FROM = 0.5  # of the map: from here on white is read better than black
 _STYLE = {
