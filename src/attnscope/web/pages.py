@@ -1,13 +1,16 @@
-"""The page and its files: served from the package, with stated types, and asked for again at each visit."""
+"""The pages and their files: from the package, with stated types, and asked for again at each visit."""
 
 from __future__ import annotations
 
 import os
+from html import escape
 from pathlib import Path
 
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+
+from attnscope.lesson import SECTIONS
 
 STATIC = Path(__file__).parent / "static"
 
@@ -50,7 +53,33 @@ class Files(StaticFiles):
 
 def page(name: str) -> Response:
     """Return one page of the app."""
+    if name == "walk":
+        return Response(walk_page(), media_type=_TYPES[".html"], headers=_REVALIDATED)
     return FileResponse(STATIC / f"{name}.html", media_type=_TYPES[".html"], headers=_REVALIDATED)
+
+
+def walk_page() -> str:
+    """Return the page Walk as HTML: its frame with every chapter that has a text put in, hidden, and the list
+    of them at the side.
+    """
+    texts = {one.number: STATIC / "chapters" / f"{one.number:02d}.html" for one in SECTIONS}
+    here = [one for one in SECTIONS if texts[one.number].is_file()]
+    rail = [
+        f'<li value="{one.number}"><a href="walk?chapter={one.number}" data-chapter="{one.number}">'
+        f"{escape(one.title)}</a></li>"
+        for one in here
+    ]
+    picker = [f'<option value="{one.number}">{one.number} · {escape(one.title)}</option>' for one in here]
+    chapters = [_chapter(one.number, texts[one.number].read_text(encoding="utf-8")) for one in here]
+    text = (STATIC / "walk.html").read_text(encoding="utf-8")
+    for place, lines in (("rail", rail), ("picker", picker), ("chapters", chapters)):
+        text = text.replace(f"<!-- {place} -->", "\n".join(lines))
+    return text
+
+
+def _chapter(number: int, text: str) -> str:
+    head = f'<section class="chapter" data-chapter="{number}" aria-labelledby="title-{number}" hidden>'
+    return f"{head}\n{text.strip()}\n</section>"
 
 
 def to_page(base_path: str, name: str) -> Response:

@@ -54,6 +54,9 @@ export const cell = async (run, site, head, i, j) => (await ask(`runs/${run}/sit
 /** @param {string} run @param {number} i @param {number} top @returns {Promise<import("./types.js").Prediction>} */
 export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&top=${top}`)).json()
 
+/** The experiments of a chapter of the lesson. @param {number} number @returns {Promise<import("./lesson/types.js").Chapter>} */
+export const lesson = async (number) => (await ask(`lesson/${number}`)).json()
+
 /** @param {string} path */
 async function blockOf(path) {
   const answer = await ask(path)

@@ -1,16 +1,18 @@
 // The page Explore: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
-import { attr, put, say } from './dom.js'
+import { mountBar } from './bar.js'
+import { attr, say } from './dom.js'
 import { createHistory } from './history.js'
 import { look, onSystemTheme } from './look.js'
 import { numbersOf } from './numbers.js'
 import { headSentence, tokenSentence } from './pure/announce.js'
-import { shortcut } from './pure/keyboard.js'
+import { KEYS, shortcut } from './pure/keyboard.js'
 import { spoken } from './pure/marks.js'
 import { largest } from './pure/scale.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
 import { address, isSite, longName } from './pure/sites.js'
+import { format, parse } from './pure/urlstate.js'
 import { asProblem, createSession } from './session.js'
 import { createStore } from './store.js'
 import { mount as mountBadge } from './views/badge.js'
@@ -36,7 +38,7 @@ class Explore {
 
   constructor() {
     const draw = () => this.draw()
-    this.history = createHistory((state) => this.went(state))
+    this.history = createHistory({ parse, format }, (state) => this.went(state))
     this.state = this.history.read()
     this.look = look(this.state.theme)
     this.store = createStore(draw)
@@ -65,6 +67,7 @@ class Explore {
     })
     this.receipt = mountReceipt(part('panel-cell'))
     this.badge = mountBadge(part('badge'))
+    this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => KEYS })
     this.listen()
   }
 
@@ -242,23 +245,12 @@ class Explore {
     this.draw()
   }
 
-  async copy() {
+  link() {
     this.history.flush()
-    const button = part('copy')
-    try {
-      await navigator.clipboard.writeText(location.href)
-      put(button, 'Copied')
-      say(part('live'), 'Link copied')
-      setTimeout(() => put(button, 'Copy link'), 1400)
-    } catch {
-      dialogs.showText('Link to this view', location.href)
-    }
+    return location.href
   }
 
   listen() {
-    part('copy').addEventListener('click', () => this.copy())
-    part('theme').addEventListener('click', () => this.theme())
-    part('keys').addEventListener('click', () => dialogs.showKeys())
     onSystemTheme(() => this.relook())
     addEventListener('keydown', (event) => {
       const typing = event.target instanceof HTMLElement && event.target.matches('textarea, input:not([type=checkbox]), select')
@@ -275,9 +267,9 @@ class Explore {
     if (needRun && !this.session.run) return false
     if (action === 'run') this.text.run()
     else if (action === 'text') this.text.focus()
-    else if (action === 'copy') this.copy()
+    else if (action === 'copy') this.bar.copy()
     else if (action === 'theme') this.theme()
-    else if (action === 'keys') dialogs.showKeys()
+    else if (action === 'keys') this.bar.keys()
     else if (action === 'way') this.turn(state.way === 'at' ? 'by' : 'at')
     else if (action === 'hide') this.change({ hide: !state.hide }, 'hide')
     else if (action === 'table') this.table()

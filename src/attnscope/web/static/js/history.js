@@ -1,17 +1,19 @@
 // The address bar follows the state: a choice is a step one can go back from, a quick row of moves is one step.
 
-import { format, parse } from './pure/urlstate.js'
-
-/** @typedef {import("./types.js").State} State */
-
 const ONE_STEP = 900 // ms; moves of one kind that follow one another faster are one step back
 const REST = 150 // ms; browsers refuse more than some hundred changes in half a minute
 
-/** @param {(state: State) => void} went called when the reader went back or forward */
-export function createHistory(went) {
+/**
+ * @template State
+ * @param {{parse: (search: string) => State, format: (state: State) => string}} spelling how a state stands in the address
+ * @param {(state: State) => void} went called when the reader went back or forward
+ */
+export function createHistory({ parse, format }, went) {
   let lastKind = ''
   let lastTime = 0
   let timer = 0
+  /** @param {State} state */
+  const address = (state) => location.pathname + format(state)
   /** @type {State|null} */
   let waiting = null
 
@@ -45,6 +47,3 @@ export function createHistory(went) {
     },
   }
 }
-
-/** @param {State} state */
-const address = (state) => location.pathname + format(state)

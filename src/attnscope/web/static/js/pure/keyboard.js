@@ -71,7 +71,9 @@ export function shortcut(event, typing) {
   return ACTIONS[event.key] ?? null
 }
 
-/** What the keys dialog lists. @type {{part: string, keys: {keys: string[], does: string}[]}[]} */
+/** @typedef {{part: string, keys: {keys: string[], does: string}[]}[]} KeyList */
+
+/** What the keys dialog of Explore lists. @type {KeyList} */
 export const KEYS = [
   {
     part: 'Everywhere',

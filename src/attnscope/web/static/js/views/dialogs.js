@@ -1,7 +1,6 @@
 // The two dialogs: the keys, and a row of weights as a table.
 
 import { h } from '../dom.js'
-import { KEYS } from '../pure/keyboard.js'
 import { count, weight7 } from '../pure/number.js'
 import { rankIn } from '../pure/scale.js'
 
@@ -16,8 +15,9 @@ function dialog(title, ...children) {
   return el
 }
 
-export function showKeys() {
-  dialog('Keys', h('div', { class: 'keys-list' }, ...KEYS.map(({ part, keys }) =>
+/** @param {import("../pure/keyboard.js").KeyList} list */
+export function showKeys(list) {
+  dialog('Keys', h('div', { class: 'keys-list' }, ...list.map(({ part, keys }) =>
     h('section', {}, h('h3', {}, part), h('dl', {}, ...keys.flatMap((line) => [h('dt', {}, ...line.keys.flatMap((key) => [h('kbd', {}, key), ' '])), h('dd', {}, line.does)]))))))
 }
 
