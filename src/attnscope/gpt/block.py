@@ -11,6 +11,7 @@ from attnscope.core.masks import causal
 from attnscope.core.scoring import Scoring
 from attnscope.gpt.config import GPTConfig
 from attnscope.nn import CausalSelfAttention, KeyValueCache, MultiHeadAttention
+from attnscope.shapes import Key, Query, Value
 
 CAUSAL = Scoring(causal())
 
@@ -37,6 +38,15 @@ class LessonBlock(nn.Module):
         """What attention does with the stream x (b t d_model), step by step."""
         return self.attention.steps(self.attention_norm(x))
 
+    def project(self, x: Float[Tensor, "b t c"]) -> tuple[Query, Key, Value]:
+        """q, k and v that attention makes of the stream x (b t d_model): (b h t d) each."""
+        return self.attention.project(self.attention_norm(x))
+
+    @property
+    def output(self) -> nn.Linear:
+        """What the joined heads go through on their way into the stream."""
+        return self.attention.out
+
 
 class ModernBlock(nn.Module):
     """Rotary attention with normalised q and k, and squared ReLU (So et al. 2021); no biases."""
@@ -59,3 +69,12 @@ class ModernBlock(nn.Module):
     def steps(self, x: Float[Tensor, "b t c"]) -> Steps:
         """What attention does with the stream x (b t d_model), step by step."""
         return self.attention.steps(self.attention_norm(x), scoring=CAUSAL)
+
+    def project(self, x: Float[Tensor, "b t c"]) -> tuple[Query, Key, Value]:
+        """q, k and v that attention makes of the stream x (b t d_model): (b h t d) each."""
+        return self.attention.project(self.attention_norm(x))
+
+    @property
+    def output(self) -> nn.Linear:
+        """What the joined heads go through on their way into the stream."""
+        return self.attention.out_proj

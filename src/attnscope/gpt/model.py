@@ -57,20 +57,34 @@ class GPT(nn.Module):
         caches: one KeyValueCache a layer, holding the characters before these. Raises EmptyText, TextTooLong
         past the context, ShapeError where ids is not (b t).
         """
-        x = self._enter(ids, caches[0].length if caches else 0)
-        for i, layer in enumerate(self.layers):
-            x = layer(x, caches[i] if caches else None)
+        return self.after(self._enter(ids, caches[0].length if caches else 0), caches=caches)
+
+    def after(
+        self, x: Float[Tensor, "b t c"], *, layer: int = 0, caches: list[KeyValueCache] | None = None
+    ) -> Float[Tensor, "b t n"]:
+        """Logits (b t vocabulary) from the stream x (b t d_model) that enters that layer; caches as above."""
+        for i in range(layer, len(self.layers)):
+            x = self.layers[i](x, caches[i] if caches else None)
         logits: Tensor = self.head(self.norm(x))
         return logits
+
+    @property
+    def blocks(self) -> list[LessonBlock | ModernBlock]:
+        """The layers, in order."""
+        return cast(list[LessonBlock | ModernBlock], list(self.layers))
+
+    @torch.no_grad()
+    def streams(self, ids: Ids) -> list[Float[Tensor, "b t c"]]:
+        """The stream (b t d_model) of ids (b t) as it enters each layer."""
+        found = [self._enter(ids, 0)]
+        for block in self.blocks[:-1]:
+            found.append(block(found[-1], None))
+        return found
 
     @torch.no_grad()
     def steps(self, ids: Ids) -> list[Steps]:
         """What each layer's attention does with ids (b t), on whole grids: memory O(t^2), for looking."""
-        x, found = self._enter(ids, 0), []
-        for layer in cast(list[LessonBlock | ModernBlock], list(self.layers)):
-            found.append(layer.steps(x))
-            x = layer(x, None)
-        return found
+        return [block.steps(x) for block, x in zip(self.blocks, self.streams(ids), strict=True)]
 
     def new_caches(self) -> list[KeyValueCache]:
         """One empty cache for each layer."""

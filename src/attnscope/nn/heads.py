@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnscope.errors import ShapeError
 
@@ -16,6 +16,15 @@ def split_heads(x: Float[Tensor, "b t c"], n_heads: int) -> Float[Tensor, "b h t
 def join_heads(x: Float[Tensor, "b h t d"]) -> Float[Tensor, "b t c"]:
     """The heads (b h t d) side by side again, (b t h*d)."""
     return x.transpose(1, 2).flatten(-2)
+
+
+def project_heads(x: Float[Tensor, "b h t d"], output: nn.Linear) -> Float[Tensor, "b h t c"]:
+    """What each head adds to the stream: its numbers through its own columns of `output`, (b h t d_model).
+
+    The heads' parts and the bias together are output(join_heads(x)).
+    """
+    columns = output.weight.unflatten(1, (x.shape[1], x.shape[3])).permute(1, 2, 0)  # (h d c)
+    return x @ columns
 
 
 def check_heads(d_model: int, n_heads: int) -> int:

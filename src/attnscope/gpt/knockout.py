@@ -1,0 +1,181 @@
+"""What the model says without one head, or without one weight of one row: the model run again, changed there.
+
+A head is taken out by setting its output to 0 at every position. A weight is taken out in two ways: as if
+the mask hid its cell, so that the row's other weights share its part; or set to 0 while the others stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attnscope.core.dense import steps
+from attnscope.core.masks import from_tensor
+from attnscope.core.mix import mix
+from attnscope.core.scoring import Scoring
+from attnscope.errors import ShapeError
+from attnscope.gpt.model import GPT
+from attnscope.nn import KeyValueCache
+from attnscope.nn.heads import join_heads, split_heads
+from attnscope.shapes import Ids, Key, Query, Value
+
+Change = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Knockout:
+    """What is taken out of a head: some keys of row `query`, or with keys None its output everywhere.
+
+    `share`: the row's other weights share the part of what was hidden, as they do under a mask; without it
+    they stay as they were, and the row sums to less than 1.
+    """
+
+    layer: int
+    head: int
+    keys: tuple[int, ...] | None = None
+    query: int = -1
+    share: bool = True
+
+
+@torch.no_grad()
+def knocked_out(model: GPT, ids: Ids, out: Knockout) -> Float[Tensor, "b t n"]:
+    """Logits (b t vocabulary) of ids (b t) without what `out` names; of nothing, the model's own bit for bit.
+
+    Raises ShapeError for a layer, head, query or key that there is not.
+    """
+    query = _checked(model, ids, out)
+    if out.keys is None:
+        change = _silent(out.head)
+    elif not out.keys:
+        change = _unchanged
+    else:
+        hidden = torch.zeros(1, query + 1, dtype=torch.bool)
+        hidden[0, list(out.keys)] = True
+        q, k, v = model.blocks[out.layer].project(model.streams(ids)[out.layer])
+        row = row_without(q[:, :, query, None], k[:, :, : query + 1], v[:, :, : query + 1], hidden, out.share)
+        change = _with_row(out.head, query, row[:, out.head, 0])
+    with changed(model, out.layer, change):
+        logits: Tensor = model(ids)
+        return logits
+
+
+@torch.no_grad()
+def every_head(model: GPT, ids: Float[Tensor, "1 t"]) -> Float[Tensor, "layers h n"]:
+    """Logits after the last of ids (1 t) without each head in turn, (layers h vocabulary)."""
+    found, n = [], model.config.n_heads
+    for layer, x in enumerate(model.streams(ids)):
+        with changed(model, layer, _each_silent):
+            found.append(model.after(x.expand(n, -1, -1), layer=layer)[:, -1])
+    return torch.stack(found)
+
+
+@torch.no_grad()
+def every_edge(model: GPT, ids: Float[Tensor, "1 t"], *, share: bool) -> Float[Tensor, "layers h t n"]:
+    """Logits after the last of ids (1 t) without each weight of its row in turn, (layers h t vocabulary).
+
+    Only the last position is run again: what stands before it sees nothing of the change.
+    """
+    found, t, n = [], ids.shape[1], model.config.n_heads
+    streams = model.streams(ids)
+    projected = [block.project(x) for block, x in zip(model.blocks, streams, strict=True)]
+    for layer, (q, k, v) in enumerate(projected):
+        rows = row_without(q[:, :, -1:], k, v, torch.eye(t, dtype=torch.bool), share)  # (t h 1 d)
+        caches = [_cache(k[:, :, :-1], v[:, :, :-1], n * t) for _, k, v in projected]
+        x = streams[layer][:, -1:].expand(n * t, -1, -1)
+        with changed(model, layer, _with_rows(rows)):
+            logits = model.after(x, layer=layer, caches=caches)
+        found.append(logits.view(n, t, -1))
+    return torch.stack(found)
+
+
+def row_without(
+    q: Query, k: Key, v: Value, hidden: Bool[Tensor, "n t"], share: bool
+) -> Float[Tensor, "n h 1 d"]:
+    """The output of one row, q (1 h 1 d) over k and v (1 h t d), without the hidden keys: (n h 1 d)."""
+    n = hidden.shape[0]
+    q, k, v = (x.expand(n, -1, -1, -1) for x in (q, k, v))
+    seen = ~hidden[:, None, None]
+    if share:
+        return steps(q, k, v, Scoring(from_tensor(seen))).out
+    return mix(steps(q, k, v).weights.masked_fill(~seen, 0.0), v, seen)
+
+
+@contextmanager
+def changed(model: GPT, layer: int, change: Change) -> Iterator[None]:
+    """Inside, the outputs of that layer's heads (b h t d) go through `change` before they are projected."""
+    heads = model.config.n_heads
+
+    def before(_: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+        return (join_heads(change(split_heads(given[0], heads))),)
+
+    hook = model.blocks[layer].output.register_forward_pre_hook(before)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _unchanged(outs: Tensor) -> Tensor:
+    return outs
+
+
+def _silent(head: int) -> Change:
+    def change(outs: Tensor) -> Tensor:
+        outs = outs.clone()
+        outs[:, head] = 0.0
+        return outs
+
+    return change
+
+
+def _each_silent(outs: Tensor) -> Tensor:
+    """Batch i (of as many as there are heads) without head i."""
+    heads = torch.eye(outs.shape[1], dtype=torch.bool, device=outs.device)
+    return outs.masked_fill(heads[:, :, None, None], 0.0)
+
+
+def _with_row(head: int, query: int, row: Tensor) -> Change:
+    def change(outs: Tensor) -> Tensor:
+        outs = outs.clone()
+        outs[:, head, query] = row
+        return outs
+
+    return change
+
+
+def _with_rows(rows: Tensor) -> Change:
+    """Of rows (t h 1 d), batch head * t + j gets that of head and hidden key j."""
+
+    def change(outs: Tensor) -> Tensor:
+        t, n = rows.shape[:2]
+        outs = outs.clone().view(n, t, n, 1, -1)  # (h t h 1 d): which head is changed, which key is hidden
+        for head in range(n):
+            outs[head, :, head] = rows[:, head]
+        return outs.flatten(0, 1)
+
+    return change
+
+
+def _cache(keys: Tensor, values: Tensor, batch: int) -> KeyValueCache:
+    cache = KeyValueCache()
+    cache.extend(keys.expand(batch, -1, -1, -1), values.expand(batch, -1, -1, -1))
+    return cache
+
+
+def _checked(model: GPT, ids: Tensor, out: Knockout) -> int:
+    """The query as a position from 0 on."""
+    if ids.dim() != 2 or ids.shape[0] != 1:
+        raise ShapeError(f"ids is {tuple(ids.shape)}", wanted="One text: (1, tokens)")
+    t = ids.shape[1]
+    query = out.query + t if out.query < 0 else out.query
+    sizes = [("layer", out.layer, model.config.n_layers), ("head", out.head, model.config.n_heads)]
+    sizes += [("query", query, t), *(("key", key, query + 1) for key in out.keys or ())]
+    for name, came, size in sizes:
+        if not 0 <= came < size:
+            raise ShapeError(f"There is no {name} {came}", wanted=f"0 to {size - 1} are wanted")
+    return query
