@@ -21,11 +21,12 @@ def previous_position(t: int, *, worth: float = 5.0, dtype: torch.dtype = torch.
 
     Key j points along axis j, and query i along axis i - 1. Raises ShapeError or ScoringError.
 
-    >>> q, k = previous_position(3, worth=1.0)
-    >>> (q @ k.mT / 3**0.5)[0, 0]
-    tensor([[0.0000, 0.0000, 0.0000],
-            [1.0000, 0.0000, 0.0000],
-            [0.0000, 1.0000, 0.0000]])
+    >>> q, k = previous_position(4, worth=1.0)
+    >>> (q @ k.mT / 4**0.5)[0, 0]
+    tensor([[0., 0., 0., 0.],
+            [1., 0., 0., 0.],
+            [0., 1., 0., 0.],
+            [0., 0., 1., 0.]])
     """
     if t < 1:
         raise ShapeError(f"previous_position({t})", wanted="A length of 1 or more")
@@ -47,7 +48,7 @@ def same_token(ids: Ids, *, worth: float = 5.0, dtype: torch.dtype = torch.float
 
 
 def _sized(q: Tensor, k: Tensor, worth: float) -> tuple[Query, Key]:
-    """q and k of length 0 or 1, (b|- t d), as one head whose matches are worth `worth` once divided by √d."""
+    """q and k of length 0 or 1, (b t d) or (t d), as one head whose matches are worth `worth` once divided by √d."""
     if not math.isfinite(worth):
         raise ScoringError(f"worth={worth}", wanted="A finite score for a key that matches, as 5.0")
     d = q.shape[-1]
