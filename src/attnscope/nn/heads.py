@@ -23,8 +23,9 @@ def project_heads(x: Float[Tensor, "b h t d"], output: nn.Linear) -> Float[Tenso
 
     The heads' parts and the bias together are output(join_heads(x)).
     """
-    columns = output.weight.unflatten(1, (x.shape[1], x.shape[3])).permute(1, 2, 0)  # (h d c)
-    return x @ columns
+    columns = output.weight.view(-1, x.shape[1], x.shape[3]).permute(1, 2, 0)  # (h d c)
+    parts: Tensor = x @ columns
+    return parts
 
 
 def check_heads(d_model: int, n_heads: int) -> int:
