@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from attnscope.cli.progress import line
 from attnscope.cli.texts import model_options, read_text, text_options
 
 if TYPE_CHECKING:
@@ -96,16 +96,4 @@ def _run(model: str, text: str, cut: bool, *, dtype: str | None, attention: str 
                 hint=f"{error.hint}; --cut takes them",
             ) from error  # fmt: skip
         text = subject.codec.fitting(text)
-    return subject.run(text, progress=_progress())
-
-
-def _progress() -> Any:
-    """Return what shows progress on a terminal; None elsewhere, where it would only be noise."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(step: str, done: int, total: int) -> None:
-        ended = "\r\x1b[K" if done >= total else ""
-        click.echo(f"\r\x1b[K{step}{ended}", nl=False, err=True)
-
-    return show
+    return subject.run(text, progress=line())

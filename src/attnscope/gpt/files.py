@@ -24,8 +24,8 @@ def partial(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write beside `path`, flush to the disk, rename over it. Raises TrainingError where that fails."""
+def write_whole(path: Path, content: bytes, kind: type[AttnscopeError] = TrainingError) -> None:
+    """Write beside `path`, flush to the disk, rename over it. Raises an error of `kind` where that fails."""
     beside = partial(path)
     try:
         try:
@@ -39,7 +39,7 @@ def write_whole(path: Path, content: bytes) -> None:
                 beside.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise TrainingError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise kind(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def home_made(given: str, kind: type[AttnscopeError]) -> Path:
@@ -50,11 +50,11 @@ def home_made(given: str, kind: type[AttnscopeError]) -> Path:
         raise kind(f"{given} begins with the home folder of a user that is not known here") from None
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it. Raises TrainingError where that is not possible."""
+def make_folder(
+    folder: Path, kind: type[AttnscopeError] = TrainingError, hint: str = "Choose another --out"
+) -> None:
+    """Make a folder and those above it. Raises an error of that kind where that is not possible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TrainingError(
-            f"The folder {folder} cannot be made: {error.strerror or error}", hint="Choose another --out"
-        ) from None
+        raise kind(f"The folder {folder} cannot be made: {error.strerror or error}", hint=hint) from None

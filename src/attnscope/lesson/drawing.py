@@ -100,3 +100,13 @@ def png(made: Figure) -> bytes:
     file = io.BytesIO()
     made.savefig(file, format="png", metadata={"Software": None})
     return file.getvalue()
+
+
+def svg(made: Figure) -> bytes:
+    """Return a figure as SVG with its text as text, the same bytes each time."""
+    import matplotlib as mpl
+
+    file = io.BytesIO()
+    with mpl.rc_context(_STYLE | {"svg.hashsalt": "attnscope"}):
+        made.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return file.getvalue()

@@ -1,0 +1,176 @@
+"""The lesson as one HTML file: the page Walk with its styles, modules and numbers inside it.
+
+Nothing is built: each module stays as it is but for the names it imports. A relative specifier means nothing
+inside a data: URL, so "./dom.js" becomes the bare name "js/dom.js", and an import map leads from that name to
+the module's text. The file carries a policy of its own that forbids every request.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from attnscope.errors import LessonError
+from attnscope.gpt.files import home_made, make_folder, reading, write_whole
+from attnscope.lesson import SECTIONS
+from attnscope.web.pages import STATIC, walk_page
+
+Progress = Callable[[str, int, int], None]
+
+GENERATOR = "attnscope lesson"
+_MARK = f'<meta name="generator" content="{GENERATOR}">'
+_MARK_WITHIN = 4096  # bytes from the file's beginning
+# import … from "x", export … from "x", import "x", import("x")
+_SPECIFIER = re.compile(
+    r"""((?:^|[;\n])\s*(?:import|export)\b[^;'"`()]*?\bfrom\s*|(?:^|[;\n])\s*import\s*|\bimport\(\s*)(['"])([^'"\n]+)\2""",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))//[^\n]*", re.DOTALL | re.MULTILINE)
+_SHEET = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">\n?')
+_PLAIN_SCRIPT = re.compile(r'<script src="static/([^"]+)"></script>')
+_MODULE_SCRIPT = re.compile(r'<script type="module" src="static/([^"]+)"></script>')
+_ICON = re.compile(r'href="static/([^"]+\.svg)"')
+_PAGES = re.compile(r'\s*<nav aria-label="Pages">.*?</nav>', re.DOTALL)
+_CHARSET = '<meta charset="utf-8">'
+
+
+def write_lesson(file: str | Path, *, progress: Progress | None = None) -> Path:
+    """Write the lesson as one file and return its path.
+
+    A file of that name is replaced only where it is an export of the lesson itself. Raises LessonError where
+    another file or a folder is in its place, or where the system refuses.
+    """
+    path = home_made(str(file), LessonError)
+    _refuse_foreign(path)
+    make_folder(path.parent, LessonError, "Choose another file")
+    page = lesson_page(progress=progress)
+    write_whole(path, page.encode(), LessonError)
+    return path
+
+
+def lesson_page(*, progress: Progress | None = None) -> str:
+    """Return the whole lesson as the text of one HTML file."""
+    text = _PAGES.sub("", walk_page()).replace('href="walk"', 'href="?"')
+    styles = "\n" + "\n".join(_read(name) for name in _SHEET.findall(text))
+    text = _SHEET.sub("", text)
+    text = _ICON.sub(lambda found: f'href="data:image/svg+xml,{_quoted(_read(found[1]))}"', text)
+    text, allowed = _with_scripts(text)
+    text = text.replace("</head>", f"<style>{styles}</style>\n</head>")
+    text = text.replace("</body>", "\n".join([*_data(progress), "</body>"]))
+    policy = (
+        f"default-src 'none'; script-src {' '.join(allowed)} data:; style-src {_hash(styles)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    head = f'{_CHARSET}\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n{_MARK}'
+    return text.replace(_CHARSET, head, 1)
+
+
+def _with_scripts(text: str) -> tuple[str, list[str]]:
+    """Return the page with its scripts inside it, and the hash of each for the policy."""
+    allowed: list[str] = []
+
+    def script(content: str, kind: str = "") -> str:
+        allowed.append(_hash(content))
+        return f"<script{kind}>{content}</script>"
+
+    def module(found: re.Match[str]) -> str:
+        modules = modules_from(found[1])
+        urls = {name: f"data:text/javascript;charset=utf-8,{_quoted(code)}" for name, code in modules.items()}
+        import_map = script(_json({"imports": urls}), ' type="importmap"')
+        return import_map + "\n" + script(f'import "{found[1]}"', ' type="module"')
+
+    text = _PLAIN_SCRIPT.sub(lambda found: script(_read(found[1])), text)
+    return _MODULE_SCRIPT.sub(module, text), allowed
+
+
+def modules_from(entry: str) -> dict[str, str]:
+    """Return every module that `entry` reaches, by its path below static/, its imports made bare names.
+
+    >>> sorted(modules_from("js/pure/number.js"))
+    ['js/pure/number.js']
+    """
+    found: dict[str, str] = {}
+    waiting = [entry]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        text = _read(name)
+        found[name] = with_bare_names(text, name)
+        waiting += [target for _, target in _imports(text, name)]
+    return dict(sorted(found.items()))
+
+
+def with_bare_names(text: str, name: str) -> str:
+    """Return a module's text with "./x.js" and "../x.js" as paths below static/.
+
+    >>> with_bare_names("import { h } from '../dom.js'", "js/kit/curve.js")
+    "import { h } from 'js/dom.js'"
+    """
+    for (start, end), target in reversed(list(_imports(text, name))):
+        text = text[:start] + target + text[end:]
+    return text
+
+
+def _imports(text: str, name: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield where each specifier stands in a module, and what it means as a path below static/."""
+    # A comment keeps its length, so that places in the text stay what they are.
+    code = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    for found in _SPECIFIER.finditer(code):
+        given = found[3]
+        if not given.startswith(("./", "../")):
+            raise LessonError(f"{name} imports {given!r}", wanted="A relative path is wanted there")
+        yield found.span(3), posixpath.normpath(posixpath.join(posixpath.dirname(name), given))
+
+
+def _data(progress: Progress | None) -> Iterator[str]:
+    """Yield every chapter's numbers as a script element that holds JSON."""
+    for done, one in enumerate(SECTIONS):
+        if progress is not None:
+            progress(f"section {one.number}, {one.title}", done, len(SECTIONS))
+        held = _json(one.to_dict())
+        yield f'<script type="application/json" data-lesson="{one.number}">{held}</script>'
+    if progress is not None:
+        progress("", len(SECTIONS), len(SECTIONS))
+
+
+def _json(value: Any) -> str:
+    """Return JSON that cannot end the element it stands in, nor begin a comment there."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe=" !$&'()*+,-./:;=?@_~[]{}|^`")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _read(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def _refuse_foreign(path: Path) -> None:
+    with reading(path, LessonError):
+        if not path.exists():
+            return
+        if not path.is_file():
+            raise LessonError(f"{path} is a folder", wanted="The name of a file is wanted")
+        with path.open("rb") as file:
+            head = file.read(_MARK_WITHIN)
+    if _MARK.encode() not in head:
+        raise LessonError(
+            f"{path} is there and was not written by attnscope lesson",
+            wanted="It was left as it is",
+            hint="Choose another name",
+        )
