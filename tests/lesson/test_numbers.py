@@ -12,7 +12,8 @@ from attnscope.lesson.numbers import count, number, size, typed, weight
     [
         (0.80791, 3, ".808"), (1.0, 3, "1.000"), (-1.5, 2, "−1.50"), (1204.5, 1, "1,204.5"), (0.0, 3, "0"),
         (-0.0, 3, "0"), (3e-5, 3, "3e−5"), (-3e-5, 3, "−3e−5"), (0.0004, 3, "4e−4"), (12.0, 0, "12"),
-        (float("-inf"), 3, "−∞"), (float("inf"), 3, "∞"), (float("nan"), 3, "not a number"), (100.0, 0, "100"),
+        (float("-inf"), 3, "−∞"), (float("inf"), 3, "∞"),
+        (float("nan"), 3, "not a number"), (100.0, 0, "100"),
     ],
 )  # fmt: skip
 def test_a_number_is_written_as_on_the_page(x: float, places: int, written: str) -> None:
