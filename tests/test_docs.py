@@ -1,0 +1,33 @@
+"""The examples in README and docs are programs; those of a page run one after the other, as they are read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if _BLOCK.search(page.read_text("utf-8"))
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text("utf-8")
+    names: dict[str, Any] = {"__name__": page.stem}
+    for block in _BLOCK.finditer(text):
+        before = text.count("\n", 0, block.start()) + 1  # so that a fault names the line of the page
+        exec(compile("\n" * before + block[1], str(page), "exec"), names)
+
+
+def test_the_pages_that_teach_have_examples() -> None:
+    assert {"README.md", "lesson.md", "mechanism.md", "models.md", "recording.md"} <= {
+        page.name for page in PAGES
+    }
