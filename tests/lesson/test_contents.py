@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 
 import pytest
 from matplotlib.figure import Figure
@@ -53,3 +54,11 @@ def test_every_public_name_of_the_lesson_is_there() -> None:
 
 def test_every_experiment_is_a_public_name() -> None:
     assert {name for one in SECTIONS for name in one.names} <= set(lesson.__all__)
+
+
+def test_an_experiment_keeps_its_name_also_after_its_module_of_the_same_name_was_imported() -> None:
+    for one in SECTIONS:
+        for home in one.homes:
+            module, _, name = home.partition(":")
+            found = import_module(f"attnscope.lesson.{module}")
+            assert getattr(lesson, name) is getattr(found, name)

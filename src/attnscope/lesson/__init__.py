@@ -7,7 +7,9 @@ lesson.spread().plot()            # a matplotlib figure
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from attnscope.lesson.contents import SECTIONS as SECTIONS
@@ -26,3 +28,17 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'attnscope.lesson' has no attribute {name!r}")
     return getattr(import_module(f"attnscope.lesson.{_HOME[name]}"), name)
+
+
+class _Face(ModuleType):
+    """Keeps a name for the experiment where the module that it lives in has the same name.
+
+    Importing attnscope.lesson.arcs would otherwise put that module in the place of the function.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HOME or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

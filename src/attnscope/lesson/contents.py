@@ -66,7 +66,10 @@ SECTIONS = (
     Section(
         6, "Order",
         "Attention without positions cannot tell one order of words from another.",
-        ("order:word_order", "order:shuffle", "waves:sinusoids", "rotations:rotations", "slopes:slopes"),
+        (
+            "order:word_order", "order:shuffle", "waves:sinusoids", "learned:learned_positions",
+            "rotations:rotations", "slopes:slopes",
+        ),
     ),
     Section(
         7, "What it costs",
@@ -86,7 +89,7 @@ SECTIONS = (
     Section(
         10, "Three pictures",
         "What a word looks at, the pipeline with its shapes, and the way through the heads.",
-        ("arcs:arcs", "pipeline:pipeline", "pipeline:through_heads", "glossary:glossary"),
+        ("arcs:arcs", "pipeline:pipeline", "through:through_heads", "glossary:glossary"),
     ),
     Section(
         11, "What attention is not",
