@@ -48,7 +48,7 @@ def same_token(ids: Ids, *, worth: float = 5.0, dtype: torch.dtype = torch.float
 
 
 def _sized(q: Tensor, k: Tensor, worth: float) -> tuple[Query, Key]:
-    """q and k of length 0 or 1, (b t d) or (t d), as one head whose matches are worth `worth` once divided by √d."""
+    """q and k of length 0 or 1, (b t d) or (t d), as one head whose matches score `worth` once scaled."""
     if not math.isfinite(worth):
         raise ScoringError(f"worth={worth}", wanted="A finite score for a key that matches, as 5.0")
     d = q.shape[-1]
