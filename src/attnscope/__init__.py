@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from attnscope.core.masks import window as window
     from attnscope.core.scoring import Scoring as Scoring
     from attnscope.errors import AttnscopeError as AttnscopeError
+    from attnscope.lesson.diagnose import diagnose as diagnose
+    from attnscope.lesson.diagnose_order import diagnose_order as diagnose_order
     from attnscope.listen import record as record
     from attnscope.nn import CausalSelfAttention as CausalSelfAttention
     from attnscope.nn import MultiHeadAttention as MultiHeadAttention
@@ -54,6 +56,8 @@ _HOMES = {
     ),
     "attnscope.core.scoring": ("Scoring",),
     "attnscope.errors": ("AttnscopeError",),
+    "attnscope.lesson.diagnose": ("diagnose",),
+    "attnscope.lesson.diagnose_order": ("diagnose_order",),
     "attnscope.listen": ("record",),
     "attnscope.nn": ("CausalSelfAttention", "MultiHeadAttention"),
     "attnscope.recording": ("Recording", "load"),
@@ -62,9 +66,9 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AttnscopeError", "CausalSelfAttention", "KeyBias", "MultiHeadAttention", "Recording", "RelativeBias",
-    "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks", "documents",
-    "from_tensor", "full", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize",
-    "window",
+    "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks", "diagnose",
+    "diagnose_order", "documents", "from_tensor", "full", "load", "padding", "prefix", "record", "rule",
+    "spans", "steps", "summarize", "window",
 ]  # fmt: skip
 
 

@@ -24,6 +24,17 @@ class History:
         """What `to_dict` wrote."""
         return cls(list(given["training"]), {int(k): v for k, v in given["validation"].items()})
 
+    @classmethod
+    def from_csv(cls, text: str) -> Self:
+        """What `to_csv` wrote: losses to six places."""
+        history = cls()
+        for row in csv.DictReader(io.StringIO(text)):
+            if row["training_loss"]:
+                history.training.append(float(row["training_loss"]))
+            if row["validation_loss"]:
+                history.validation[int(row["step"])] = float(row["validation_loss"])
+        return history
+
     def smoothed(self, width: int = 50) -> list[tuple[float, float]]:
         """The training losses as means of `width` steps: (the middle step, the mean)."""
         return [

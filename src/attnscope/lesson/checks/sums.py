@@ -1,0 +1,183 @@
+"""What the sums say: which axis was normalised, what a mask took away afterwards, what a sink keeps."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnscope.core.dense import steps
+from attnscope.core.masks import from_tensor
+from attnscope.core.scoring import Scoring
+from attnscope.lesson.checks.finding import Finding, Place
+from attnscope.lesson.checks.reading import Given, Head
+from attnscope.lesson.numbers import count, number
+
+AXIS = "Take softmax over the keys, the last axis: scores.softmax(dim=-1)"
+BEFORE = "Put the mask on the scores, as -inf, before softmax"
+SINK = "Hand over sinks (a logit for each head), or q and k: then the two can be told apart"
+
+
+def off_rows(head: Head) -> Tensor:
+    """The rows (tq) that do not sum to 1, those aside that see nothing and hold nothing."""
+    sums = head.weights.sum(dim=1)
+    nothing = sums == 0
+    if head.visible is not None:
+        nothing &= ~head.visible.any(dim=1)
+    return ((sums - 1).abs() > head.allowed()) & ~nothing
+
+
+def across(given: Given, places: list[Place]) -> Finding | None:
+    """Whether the weights of `places` sum to 1 over heads, over batches, or over all cells of a grid."""
+    b, h, _, tk = given.weights.shape
+    axes = (("heads", 1, h), ("batch", 0, b))
+    for name, axis, size in axes:
+        sums = given.weights.double().sum(dim=axis)
+        used = sums > 0
+        near = (sums - 1).abs() <= 1e-5 + (0.01 if given.weights.element_size() < 4 else 0.0)
+        if size > 1 and len(places) == b * h and bool(used.any()) and bool(near[used].all()):
+            return Finding(
+                "wrong_axis",
+                f"At each of {count(int(used.sum()))} cells the weights sum to 1 over the {name}, and the "
+                "rows "
+                "do not: softmax was taken over the wrong axis",
+                AXIS,
+                True,
+                {"cells": float(used.sum()), "axis": float(axis)},
+                tuple(places),
+            )
+    totals = given.weights.double().sum(dim=(-2, -1))
+    if (
+        given.weights.shape[-2] > 1
+        and tk > 1
+        and len(places) == b * h
+        and bool(((totals - 1).abs() < 1e-4).all())
+    ):
+        return Finding(
+            "wrong_axis",
+            "The weights of a whole grid sum to 1, not those of a row: softmax was taken over all cells "
+            "at once",
+            AXIS,
+            True,
+            {"largest_row": float(given.weights.double().sum(dim=-1).max())},
+            tuple(places),
+        )
+    return None
+
+
+def sums(head: Head) -> Finding | None:
+    """What the sums of one head's rows look like; None where every row sums to 1 or a given sink says why."""
+    off, rows = off_rows(head), head.weights.sum(dim=1)
+    if head.sink is not None and head.q is not None and head.k is not None:
+        return _against_sink(head, head.q, head.k)
+    if not bool(off.any()):
+        return None
+    columns = head.weights.sum(dim=0)
+    used = columns > 0
+    seen = {"smallest_row": float(rows.min()), "largest_row": float(rows.max()), "rows_off": float(off.sum())}
+    if bool(((columns - 1).abs() <= head.allowed(0) + 0 * columns)[used].all()):
+        return Finding(
+            "wrong_axis",
+            f"Rows sum to {_span(rows)} and every column sums to 1: softmax was taken over queries, not keys",
+            AXIS,
+            True,
+            seen
+            | {"smallest_column": float(columns[used].min()), "largest_column": float(columns[used].max())},
+        )
+    if bool((rows[off] < 1).all()):
+        return _under_one(head, off, rows, seen)
+    return Finding(
+        "not_normalised",
+        f"Rows sum to {_span(rows)}: these are no shares of 1",
+        "Take softmax over the keys; with dropout, look in eval mode",
+        True,
+        seen,
+    )
+
+
+def _under_one(head: Head, off: Tensor, rows: Tensor, seen: dict[str, float]) -> Finding | None:
+    """Rows that fall short of 1: zeroed after softmax, or a sink that takes the rest."""
+    if head.sink is not None and head.sink != -torch.inf:
+        return None  # without q and k any share of a sink is possible
+    shows = head.visible if head.visible is not None else head.weights > 0
+    whole = shows.all(dim=1)
+    exact = _masked_later(head)
+    if exact is None and bool((whole & ~off).any()) and not bool((whole & off).any()):
+        exact = True
+    worst = int(torch.where(off, rows, 2.0).argmin())
+    least = number(float(rows[worst]), 3)
+    short = f"{count(int(off.sum()))} of {count(len(rows))} rows sum to less than 1, row {worst} to {least}"
+    seen = seen | {"whole_rows": float(whole.sum()), "whole_rows_off": float((whole & off).sum())}
+    if exact:
+        return Finding(
+            "mask_after_softmax",
+            f"{short}, and rows that see every key sum to 1: cells were set to 0 after softmax"
+            if bool((whole & ~off).any())
+            else f"{short}, as softmax over all keys gives with the hidden ones set to 0 afterwards",
+            BEFORE,
+            True,
+            seen,
+        )
+    if bool((whole & off).any()) or exact is False:
+        return Finding(
+            "learned_sink",
+            f"{short}, rows that see every key among them: a learned sink may take the rest"
+            if bool((whole & off).any())
+            else f"{short}, in the proportions that the mask gives: a learned sink may take the rest",
+            SINK
+            if head.q is None
+            else "Hand over sinks, a logit for each head: they are then checked exactly",
+            False,
+            seen,
+        )
+    return Finding(
+        "mask_after_softmax",
+        f"{short}, and each of them has hidden cells: a mask may have been put on after softmax, or a "
+        "learned "
+        "sink may take the rest",
+        f"{BEFORE}. {SINK}",
+        False,
+        seen,
+    )
+
+
+def _masked_later(head: Head) -> bool | None:
+    """Whether softmax over all keys with cells set to 0 gives these weights; None without q and k."""
+    if head.q is None or head.k is None:
+        return None
+    shows = head.visible if head.visible is not None else head.weights > 0
+    for scale in (None, 1.0):
+        whole = steps(head.q, head.k, head.k, Scoring(scale=scale)).weights[0, 0]
+        if float((whole * shows - head.weights).abs().max()) <= head.close:
+            return True
+    return False
+
+
+def _against_sink(head: Head, q: Tensor, k: Tensor) -> Finding | None:
+    """Rows against what q, k, the mask and the sink say they sum to."""
+    rows = head.weights.sum(dim=1)
+    mask = None if head.visible is None else from_tensor(head.visible)
+    sink = torch.tensor([head.sink], dtype=torch.float64)
+    expected = steps(q, k, k, Scoring(mask, sinks=sink)).weights[0, 0].sum(dim=1)
+    apart = (rows - expected).abs()
+    if bool((apart <= head.allowed() + head.close).all()):
+        return None
+    worst = int(apart.argmax())
+    return Finding(
+        "sinks_do_not_fit",
+        f"Row {worst} sums to {number(float(rows[worst]), 3)}, and with the sink it should sum to "
+        f"{number(float(expected[worst]), 3)}",
+        "Look whether the sink stood in the softmax, whether its logit is this head's, and whether the "
+        "rows were "
+        "normalised again",
+        True,
+        {
+            "row_sum": float(rows[worst]),
+            "expected": float(expected[worst]),
+            "largest_difference": float(apart.max()),
+        },
+    )
+
+
+def _span(rows: Tensor) -> str:
+    low, high = number(float(rows.min()), 3), number(float(rows.max()), 3)
+    return low if low == high else f"{low} to {high}"
