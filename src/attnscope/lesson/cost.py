@@ -221,7 +221,8 @@ def _tile(bound: Bound) -> int:
     """Cells of the largest tile of the walk over a full grid, which is its first."""
     rows = row_blocks(bound)[0]
     columns = column_blocks(bound, rows)[0]
-    return (rows.stop - rows.start) * (columns.stop - columns.start)
+    cells: int = (rows.stop - rows.start) * (columns.stop - columns.start)
+    return cells
 
 
 def _difference(d: int, seed: int) -> float:

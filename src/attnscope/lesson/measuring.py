@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import statistics
 import tempfile
@@ -28,7 +29,7 @@ from attnscope.lesson.ways import WAYS, inputs_bytes
 SHORTEST, LONGEST = 512, 131_072  # tokens: under the first, what a call costs beside the grid is all there is
 LEAST_BUDGET = 32  # MB: the shortest length by tiles
 MOST_BUDGET = 65_536  # MB: the grid of the longest
-MOST_REPEATS = 20
+MOST_REPEATS, MOST_D = 20, 1024
 _ENOUGH = 20.0  # seconds at one length, after which it is not repeated again
 _START, _CELL = 0.6, 1e-8  # seconds to start a process, and for a cell: only to tell how far it is
 
@@ -73,7 +74,12 @@ def measure_cost(
     each process to its count. progress is called before and after each part; what it raises ends the
     measurement. stop.ask(), from any thread, ends it at once with Stopped. Raises LessonError.
     """
-    _check(lengths, budget_mb, d, window, repeats, threads)
+    check_ascending("lengths", lengths, LONGEST)
+    check_budget(budget_mb)
+    _check_whole("d", d, 1, MOST_D)
+    _check_whole("window", window, 1, LONGEST)
+    _check_whole("repeats", repeats, 1, MOST_REPEATS)
+    _check_whole("threads", threads, 1, os.cpu_count() or 1)
     plan = _plan(lengths, budget_mb, d)
     stop = stop or Stop()
     teller = _Teller(plan, repeats, progress)
@@ -117,7 +123,7 @@ def _plan(lengths: Sequence[int], budget_mb: int, d: int) -> list[Row]:
             plan.append(
                 Row(way.name, tokens, stated, "skipped" if over else "measured", reason if over else "")
             )
-    return plan  # fmt: skip
+    return plan
 
 
 @contextmanager
@@ -234,19 +240,9 @@ def _attention_takes() -> str:
     return path(as_scoring(None).bind(one, one), one)
 
 
-def _check(lengths: Sequence[int], budget_mb: int, d: int, window: int, repeats: int, threads: int) -> None:
-    check_ascending("lengths", lengths, LONGEST)
-    for name, given, least, most in (
-        ("budget_mb", budget_mb, LEAST_BUDGET, MOST_BUDGET),
-        ("d", d, 1, 1024),
-        ("window", window, 1, LONGEST),
-        ("repeats", repeats, 1, MOST_REPEATS),
-        ("threads", threads, 1, torch.get_num_threads() * 4),
-    ):
-        if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
-            raise LessonError(
-                f"{name}={str(given)[:20]}", wanted=f"A whole number from {least:,} to {most:,}"
-            )
+def check_budget(budget_mb: int) -> None:
+    """Raise LessonError for a budget that is out of range, or more than this machine has free."""
+    _check_whole("budget_mb", budget_mb, LEAST_BUDGET, MOST_BUDGET)
     free = available()
     if free is not None and budget_mb * 2**20 > free:
         raise LessonError(
@@ -254,3 +250,8 @@ def _check(lengths: Sequence[int], budget_mb: int, d: int, window: int, repeats:
             wanted=f"No more than this machine has free, which is {count(free // 2**20)} MB",
             hint="Choose a smaller budget, or close what holds memory",
         )
+
+
+def _check_whole(name: str, given: int, least: int, most: int) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
+        raise LessonError(f"{name}={str(given)[:20]}", wanted=f"A whole number from {least:,} to {most:,}")

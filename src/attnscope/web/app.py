@@ -16,6 +16,7 @@ from attnscope.errors import AttnscopeError
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.gate import Gate, Names
 from attnscope.web.lesson import lesson_routes
+from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.pages import STATIC, Files, page, to_page
 from attnscope.web.refusals import Refusal, refuse
 from attnscope.web.routes import api_routes
@@ -37,11 +38,12 @@ def create_app(
     `names` are the hosts it answers to, this machine's own by default; `base_path` is the prefix under
     which a proxy shows it, "" or "/some/path"; `kept_bytes` is how much finished runs may hold in memory.
     """
-    worker = Worker(catalogue, kept_bytes=kept_bytes)
+    worker, measuring = Worker(catalogue, kept_bytes=kept_bytes), Measuring()
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
+        measuring.close()
         worker.close()
 
     # The interactive documentation of FastAPI loads its script from another host, so it is off.
@@ -54,6 +56,7 @@ def create_app(
     _add_pages(app, base_path)
     app.include_router(api_routes(catalogue, worker))
     app.include_router(lesson_routes())
+    app.include_router(measure_routes(measuring))
     app.mount("/static", Files(directory=STATIC), name="static")
     return app
 
