@@ -9,7 +9,8 @@
  */
 
 /**
- * One number on the page: x[w,a]; wq, wk, wv[a,c]; q, k, v[i,c]; products, scaled, scores, exps, weights[i,j]; sums[i];
+ * One number on the page: x[w,a]; wq, wk, wv[a,c]; q, k, v[i,c]; products, scaled, scores, exps, weights[i,j]; sums, wholes[i]
+ * (a row’s exponentials and its weights, added);
  * parts[i,j,c]; out[i,c].
  * @typedef {{grid: string, at: number[]}} Ref
  */
@@ -34,15 +35,17 @@
 /** A sentence as data: text, and slots to fill. @typedef {(string|Record<string, any>)[]} Template */
 /** One of several templates: the first whose condition holds. @typedef {{when: string, say: Template}} Case */
 /**
- * @typedef {{stage: Stage, part: Part, over: string, name: Template, operands: string[][], results: string[][], sentence: Case[],
- *   guess: string[]|null, ask: Template}} StepRule
+ * A step, or one for every j where over is "j". Of each group of cases the first that holds is said.
+ * @typedef {{stage: Stage, part: Part, over: string, name: Template, results: string[], sentence: Case[][], guess: string[], ask: Case[]}} StepRule
  */
 /**
- * What Python sends: axes of the grids, rules in the order of their evaluation, forms of the numbers, steps, sentences, limits.
- * @typedef {{version: number, axes: Record<string, string[]>, rules: Record<string, Rule>, hidden: string[], factors: number[],
- *   forms: Record<string, string>, stages: {name: Stage, title: string, part: Part}[], steps: StepRule[],
- *   words: Record<string, any>, change: Record<string, Template>, guess: Record<string, Template>,
- *   limits: {words: [number, number], depth: [number, number], characters: number, largest: number, exponent: number},
+ * What Python sends: the axes of the grids, the rules in the order of their evaluation, the forms of the numbers, steps, sentences,
+ * limits, and spare words with their rows. "hidden" grids have no cell; roots are √d for d = 1 to 8.
+ * @typedef {{version: number, axes: Record<string, string[]>, rules: Record<string, Rule>, hidden: string[], roots: number[],
+ *   forms: Record<string, string>, stages: {name: Stage, title: string, part: Part}[], steps: StepRule[], look: Case[],
+ *   change: Record<string, string>, guess: Record<string, string>, words: {counts: string[], ordinals: string[]},
+ *   limits: {words: [number, number], depth: [number, number], width: [number, number], characters: number, largest: number,
+ *     far: number, few: number, same: number, about: number},
  *   spare: {words: string[], wq: number[][], wk: number[][], wv: number[][]}}} Recipe
  */
 
