@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 Template = list[Any]
-"""Text and dicts, {"word": i}, {"number": grid, "at": [i, j]}, {"each": c, ...}, {"fact": d}, {"strong": []}."""
+"""Text, {"word": i}, {"number": grid, "at": [i, j]}, {"each": c, ...}, {"fact": d} and {"strong": [...]}."""
 
 _JOINS = {"+": " + ", ",": ", ", "&": "and"}
 _NUMBER = re.compile(r"(?P<grid>[a-z]+)\[(?P<at>[a-z0-9,]+)\](?:\|(?P<form>[a-z]+))?")
@@ -37,10 +37,8 @@ def parse(text: str) -> Template:
             end = text.index("*", at + 1)
             made.append({"strong": parse(text[at + 1 : end])})
         else:
-            found = re.compile(r"[^{*]+").match(text, at)
-            assert found is not None
-            made.append(found.group())
-            end = found.end() - 1
+            end = min((text.find(mark, at) - 1 for mark in "{*" if mark in text[at:]), default=len(text) - 1)
+            made.append(text[at : end + 1])
         at = end + 1
     return made
 
