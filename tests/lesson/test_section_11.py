@@ -141,7 +141,8 @@ def test_the_figures_hold_the_right_data(norms: ValueNorms, out: KnockOut) -> No
     scatter, heads = out.plot().axes
     points = scatter.collections[0].get_offsets()
     assert len(points) == 6 * 6 * 28
-    assert points[28 * 6 * 2 + 3].tolist() == pytest.approx([out.weights[2, 0, 3], out.shared.moved[2, 0, 3]])
+    wanted = [float(out.weights[2, 0, 3]), float(out.shared.moved[2, 0, 3])]
+    assert points[28 * 6 * 2 + 3].tolist() == pytest.approx(wanted, rel=1e-9, abs=0)
     drawn = torch.tensor(heads.images[0].get_array().tolist(), dtype=torch.float64)
     torch.testing.assert_close(drawn, out.heads.moved, rtol=0, atol=1e-12)
 
