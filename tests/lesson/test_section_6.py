@@ -54,6 +54,7 @@ def test_dog_bites_man_and_man_bites_dog_are_the_same_without_positions(order: W
 def test_unmasked_attention_without_positions_is_permutation_equivariant(shuffle: Shuffle) -> None:
     assert shuffle.orders.tolist() == [list(one) for one in permutations(range(5))]
     assert shuffle.moved[PLAIN].max() < 1e-6
+    assert torch.equal(shuffle.by_word.amax(-1), shuffle.moved)
     first = shuffle.out[PLAIN, 0]
     for row, one in zip(shuffle.out[PLAIN], shuffle.orders, strict=True):
         torch.testing.assert_close(row, first[one], rtol=0, atol=1e-6)
@@ -109,8 +110,9 @@ def test_rotary_products_depend_on_i_minus_j_only(turned: Rotations) -> None:
     assert turned.spread < 1e-6
     t = len(turned.products)
     for distance in range(1 - t, t):
-        line = turned.products.diagonal(distance)
+        line = turned.products.diagonal(-distance)
         assert line.max() - line.min() <= turned.spread
+        assert turned.ranges[distance + t - 1].tolist() == [line.min(), line.max()]
     assert turned.products.max() - turned.products.min() > 1
 
 

@@ -28,8 +28,8 @@ class Split(Experiment):
 
     queries (1 t c); heads (1 h t d), the same numbers; joined (1 t c); lossless: joined is bit-equal to
     queries; weights (h t t). influence (h c): how far a head's d numbers of one token move with each of that
-    token's c inputs, as the length of their gradient; sliced (h c): the same for slices of the unprojected
-    input.
+    token's c inputs, as the length of their gradient, and least the smallest of them; sliced (h c): the same
+    for slices of the unprojected input.
     """
 
     seed: int
@@ -39,6 +39,7 @@ class Split(Experiment):
     lossless: bool
     weights: Tensor
     influence: Tensor
+    least: float
     sliced: Tensor
 
     def tables(self) -> list[Table]:
@@ -128,6 +129,7 @@ def split(*, tokens: int = 10, d_model: int = 64, n_heads: int = 4, seed: int = 
             jacobian(made_of, x[0, -1])  # type: ignore[no-untyped-call]
             for made_of in (queries_of, slices_of)
         )  # (h d c)
+    influence = learned.norm(dim=1)
     return Split(
         seed=seed,
         queries=queries,
@@ -135,7 +137,8 @@ def split(*, tokens: int = 10, d_model: int = 64, n_heads: int = 4, seed: int = 
         joined=joined,
         lossless=torch.equal(joined, queries) and torch.equal(split_heads(joined, n_heads), heads),
         weights=module.steps(x).weights[0],
-        influence=learned.norm(dim=1),
+        influence=influence,
+        least=float(influence.min()),
         sliced=sliced.norm(dim=1),
     )
 

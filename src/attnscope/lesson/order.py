@@ -77,8 +77,9 @@ class WordOrder(Experiment):
 class Shuffle(Experiment):
     """Every order of a few tokens through one layer, in three ways.
 
-    orders (n t): row r says which token stands where; out (ways n t d) in that order. moved (ways n): the
-    largest difference between these outputs and those of the first order, taken along in the same way.
+    orders (n t): row r says which token stands where; out (ways n t d) in that order. by_word (ways n t): the
+    largest difference between the output of the token that stands there and its output in the first order;
+    moved (ways n) the largest of them.
     """
 
     words: tuple[str, ...]
@@ -87,6 +88,7 @@ class Shuffle(Experiment):
     seed: int
     orders: Tensor
     out: Tensor
+    by_word: Tensor
     moved: Tensor
 
     def tables(self) -> list[Table]:
@@ -154,8 +156,8 @@ def shuffle(*, words: Sequence[str] = ("dog", "bites", "man", "at", "noon"), see
     x = _vectors(len(words), seed)
     orders = torch.tensor(list(permutations(range(len(words)))))  # (n t), the first as given
     out = torch.stack([_layer(x[orders], way, seed) for way in WAYS])  # (ways n t d)
-    moved = (out - out[:, 0][:, orders]).abs().amax(dim=(-2, -1))
-    return Shuffle(words, WAYS, NAMES, seed, orders, out, moved)
+    by_word = (out - out[:, 0][:, orders]).abs().amax(dim=-1)
+    return Shuffle(words, WAYS, NAMES, seed, orders, out, by_word, by_word.amax(dim=-1))
 
 
 def _layer(x: Tensor, way: str, seed: int) -> Tensor:

@@ -28,8 +28,9 @@ class Rotations(Experiment):
     """One query and one key at every position: q and k (t d), turned; products (t t) = q_i · k_j.
 
     Pair p is the numbers 2p and 2p + 1: an arrow in a plane. angles (t pairs) in radians is how far each has
-    turned at a position, modulo one turn; parts (t t pairs) what each pair adds to the product. spread is the
-    largest difference between two products of the same distance i - j.
+    turned at a position, modulo one turn; parts (t t pairs) what each pair adds to the product. ranges
+    (2t - 1, 2): the least and the largest product of each distance i - j, from 1 - t on; spread the largest
+    difference between the two.
     """
 
     plain_q: Tensor
@@ -40,6 +41,7 @@ class Rotations(Experiment):
     products: Tensor
     parts: Tensor
     speeds: tuple[float, ...]
+    ranges: Tensor
     spread: float
 
     def tables(self) -> list[Table]:
@@ -100,6 +102,7 @@ def rotations(
         for x in (plain_q, plain_k)
     )
     products = _products(turned_q, turned_k)
+    ranges = _ranges(products[0])
     pairs = len(q) // 2
     by_pair = (x[0, 0].reshape(t, pairs, 2).transpose(0, 1)[None] for x in (turned_q, turned_k))
     cos, sin = rotary_table(torch.tensor([1]), len(q), base=base, dtype=torch.float64)
@@ -113,7 +116,8 @@ def rotations(
         products=products[0],
         parts=_products(*by_pair).movedim(0, -1),
         speeds=tuple(torch.atan2(sin, cos)[0].tolist()),
-        spread=_spread(products[0]),
+        ranges=ranges,
+        spread=float((ranges[:, 1] - ranges[:, 0]).max()),
     )
 
 
@@ -122,8 +126,8 @@ def _products(q: Tensor, k: Tensor) -> Tensor:
     return steps(q, k, torch.zeros_like(k)).products[0]
 
 
-def _spread(products: Tensor) -> float:
-    """The largest difference between two numbers of one diagonal of (t t)."""
+def _ranges(products: Tensor) -> Tensor:
+    """The least and the largest number on each diagonal of (t t), lowest i - j first: (2t - 1, 2)."""
     t = len(products)
-    lines = [products.diagonal(at) for at in range(1 - t, t)]
-    return max(float(line.max() - line.min()) for line in lines)
+    lines = [products.diagonal(-distance) for distance in range(1 - t, t)]
+    return torch.stack([torch.stack([line.min(), line.max()]) for line in lines])

@@ -24,7 +24,8 @@ const NARROW = 340 // px of cells on a phone
 const CLOSE = 16 // from here on no line of page between cells
 
 /**
- * @param {{label: string, rows: string[], columns: string[], cell?: number, names?: Names, on?: {choose: (i: number, j: number) => void}}} opts cell: px of its side where there is room
+ * @param {{label: string, rows: string[], columns: string[], cell?: number, tall?: number, every?: number, names?: Names, on?: {choose: (i: number, j: number) => void}}} opts cell: px of its side where there is room; tall: least px of its height;
+ *   every: only each such word is written along the top
  * @returns {{el: HTMLElement, update: (data: GridData) => void}}
  */
 export const mountGrid = (opts) => new Grid(opts)
@@ -36,9 +37,11 @@ class Grid {
   #stop = { i: 0, j: 0 } // the cell that Tab leads to
 
   /** @param {Parameters<typeof mountGrid>[0]} opts */
-  constructor({ label, rows, columns, cell = 34, names = {}, on }) {
+  constructor({ label, rows, columns, cell = 34, tall = 0, every = 1, names = {}, on }) {
     this.label = label
     this.cell = cell
+    this.every = every
+    this.tall = tall
     this.names = { row: 'query', column: 'key', value: 'weight', ...names }
     this.on = on
     this.words = { rows, columns }
@@ -69,15 +72,16 @@ class Grid {
 
   #build() {
     const { rows, columns } = this.words
-    const upright = longest(columns) * LETTER > Math.min(this.cell, NARROW / columns.length)
+    const upright = longest(columns) * LETTER > Math.min(this.cell, NARROW / columns.length) * this.every
     this.grid.classList.toggle('close', columns.length >= CLOSE)
     css(this.fit, {
-      '--n': String(columns.length), '--cell': this.cell, '--gap': columns.length < CLOSE ? 1 : 0,
+      '--n': String(columns.length), '--cell': this.cell, '--gap': columns.length < CLOSE ? 1 : 0, '--tall': this.tall,
       '--head': Math.min(HEAD.most, Math.max(HEAD.least, longest(rows) * LETTER + HEAD.room)),
     })
     const corner = h('span', { role: 'columnheader', class: 'corner' }, h('span', { class: 'sr' }, `${this.names.row} and ${this.names.column}`))
     const head = (/** @type {string} */ role) => (/** @type {string} */ word) => h('span', { role, class: role, title: word.length > 3 ? word : null }, h('bdi', {}, word))
     this.#heads = { rows: rows.map(head('rowheader')), columns: columns.map(head('columnheader')) }
+    this.#heads.columns.forEach((el, j) => el.classList.toggle('mute', j % this.every !== 0))
     this.#cells = rows.map(() => columns.map(() => h('span', { role: 'gridcell', class: 'one', tabindex: '-1' }, h('span', {}))))
     put(this.grid, h('div', { role: 'row', class: upright ? 'top upright' : 'top' }, corner, ...this.#heads.columns),
       ...rows.map((_, i) => h('div', { role: 'row' }, this.#heads.rows[i], ...this.#cells[i])))
