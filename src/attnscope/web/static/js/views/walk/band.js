@@ -1,0 +1,70 @@
+// Below the walk: the same stages for all queries, so that one row is seen to be one of many.
+
+import { h, put } from '../../dom.js'
+import { mountNumber } from './cells.js'
+import { keyOf, made } from './model.js'
+import { cell, row, visibleOf, wordOf } from './rows.js'
+
+/** @typedef {import("./model.js").Model} Model @typedef {import("../../pure/colour.js").ColourMap} ColourMap */
+/** @typedef {{grid: string, stage: number, text?: (x: number) => string, look?: string}} Matrix */
+
+/** @type {Matrix[]} */
+const MATRICES = [
+  { grid: 'products', stage: 1 },
+  { grid: 'scaled', stage: 2 },
+  { grid: 'scores', stage: 3, text: visibleOf, look: 'seen' },
+  { grid: 'weights', stage: 4 },
+]
+
+/** @param {number} n */
+export function mountBandHead(n) {
+  const heads = MATRICES.map(() => h('span', { class: 'mat heads' }, ...Array.from({ length: n }, () => h('span', {}))))
+  return {
+    el: row(h('div', { class: 'k band', role: 'rowheader' }, h('span', { class: 'sr' }, 'keys')), cell('band s0', 'All queries'), ...heads.map((head, at) => cell(`band s${at + 1}`, head)), cell('band s5', 'Outputs')),
+    /** @param {Model} model */
+    update(model) {
+      for (const head of heads) [...head.children].forEach((el, j) => put(el, ...wordOf(model, j)))
+    },
+  }
+}
+
+/** One query's row of every stage. @param {number} i @param {number} n @param {number} d @param {{choose: (query: number) => void}} on */
+export function mountBandRow(i, n, d, on) {
+  const word = h('div', { class: 'k m', role: 'rowheader' })
+  const query = Array.from({ length: d }, () => mountNumber({ stage: 0, still: true }))
+  const matrices = MATRICES.map(({ text, stage, look }) => Array.from({ length: n }, () => mountNumber({ text, stage, look, still: true })))
+  const out = Array.from({ length: d }, () => mountNumber({ stage: 5, still: true }))
+  const frames = [query, ...matrices, out].map((numbers) => h('span', { class: 'mat' }, ...numbers.map((one) => one.el)))
+  const el = row(word, cell('m s0', h('span', { class: 'v', 'aria-hidden': 'true' }, 'q'), frames[0]), ...frames.slice(1).map((frame, at) => cell(`m s${at + 1}`, frame)))
+  el.addEventListener('click', () => on.choose(i))
+  return {
+    el,
+    /** @param {Model} model @param {ColourMap} map */
+    update(model, map) {
+      const chosen = i === model.query
+      put(word, ...wordOf(model, i))
+      word.classList.toggle('cur', chosen)
+      for (const frame of frames) frame.classList.toggle('cur', chosen)
+      query.forEach((one, c) => one.update(model, 'q', i, c))
+      out.forEach((one, c) => one.update(model, 'out', i, c))
+      MATRICES.forEach(({ grid, stage }, at) => matrices[at].forEach((one, j) => {
+        const { value, here } = one.update(model, grid, i, j)
+        const hidden = !model.values.visible(i, j)
+        const past = made(model, keyOf('scores', [i, j]), 3)
+        one.el.classList.toggle('hatch', here && hidden && stage >= 3 && past)
+        if (grid === 'weights') shade(one.el, here && !hidden ? value : null, map)
+      }))
+    },
+  }
+}
+
+/** @param {HTMLElement} el @param {number|null} w null: no colour @param {ColourMap} map */
+function shade(el, w, map) {
+  if (w === null) {
+    el.style.removeProperty('background-color')
+    el.style.removeProperty('color')
+    return
+  }
+  el.style.setProperty('background-color', map.css(w))
+  el.style.setProperty('color', `var(--cell-${map.ink(w)})`)
+}

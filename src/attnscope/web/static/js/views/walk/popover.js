@@ -1,0 +1,32 @@
+// A panel that floats under its button: Esc and a press outside close it.
+
+import { attr, h } from '../../dom.js'
+
+/** @param {string} text @param {HTMLElement} panel @param {{opened?: () => void}} [on] */
+export function mountPopover(text, panel, { opened } = {}) {
+  const button = h('button', { class: 'btn quiet', type: 'button', 'aria-expanded': 'false', 'aria-haspopup': 'dialog', onclick: () => toggle(panel.hidden) }, text)
+  const el = h('span', { class: 'popover' }, button, panel)
+  panel.hidden = true
+  panel.classList.add('floating')
+
+  /** @param {boolean} open */
+  function toggle(open) {
+    panel.hidden = !open
+    attr(button, 'aria-expanded', open)
+    if (!open) return
+    opened?.()
+    const { right } = panel.getBoundingClientRect()
+    panel.classList.toggle('end', right > document.documentElement.clientWidth - 8)
+    const first = panel.querySelector('input, button')
+    if (first instanceof HTMLElement) first.focus()
+  }
+  document.addEventListener('pointerdown', (event) => !panel.hidden && event.target instanceof Node && !el.contains(event.target) && toggle(false))
+  el.addEventListener('focusout', (event) => event.relatedTarget instanceof Node && !el.contains(event.relatedTarget) && toggle(false))
+  el.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || panel.hidden || event.defaultPrevented) return
+    event.preventDefault()
+    toggle(false)
+    button.focus()
+  })
+  return { el, button, toggle }
+}
