@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import pty
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from attnscope.cli.tables import aligned, is_numbers, parts, spelled
+from attnscope.cli.tables import aligned, is_numbers, parts, spelled, widths
 from attnscope.lesson import SECTIONS, Table, section
 
 NUMBERS = [one.number for one in SECTIONS]
@@ -62,10 +63,10 @@ def test_a_section_prints_every_cell_of_its_tables(say: Any, number: int) -> Non
     assert said.out.startswith(f"{number}  {one.title}\n{one.says}\n")
     for _, experiment in one.run():
         for table in experiment.tables():
-            assert f"\n{table.title}\n" in said.out
+            assert f"\n{table.title}\n" in said.out or not table.title
             assert table.note in said.out
             for line in aligned(table):
-                assert f"\n  {line}\n" in said.out
+                assert f"\n{f'  {line}'.rstrip()}\n" in said.out
             assert all(cell in said.out for row in table.rows for cell in row)
 
 
@@ -82,7 +83,7 @@ def test_no_number_is_broken_in_a_terminal_of_80_columns(number: int) -> None:
     words = shown.split()
     for _, experiment in section(number).run():
         for table in experiment.tables():
-            for column in zip(*table.rows, strict=True):
+            for column in itertools.zip_longest(*table.rows, fillvalue=""):
                 if is_numbers(column):
                     assert {word for cell in column for word in cell.split()} <= set(words)
 
@@ -207,3 +208,20 @@ def test_a_narrow_table_stays_in_one_piece() -> None:
 def test_numbers_stand_at_the_right_and_words_at_the_left() -> None:
     table = Table("", ("word", "weight"), (("the", ".5"), ("猫", "1,000"), ("a", "−.25")))
     assert aligned(table) == ["word  weight", "the       .5", "猫     1,000", "a       −.25"]
+
+
+def test_a_row_may_end_before_the_last_column() -> None:
+    table = Table("", ("", "a", "b"), (("a", "1"), ("b", ".5", ".5")))
+    assert aligned(table) == ["    a   b", "a   1", "b  .5  .5"]
+
+
+def test_what_does_not_fit_is_taken_from_the_widest_words() -> None:
+    table = Table("", ("mistake", "sum", "evidence"), (("no scaling", "1.000", "x " * 60),))
+    assert widths(table, [0, 1, 2], 80) == [10, 5, 61]
+    assert widths(table, [0, 1], 80) == [10, 5]
+
+
+def test_a_number_that_is_not_there_leaves_its_column_at_the_right() -> None:
+    assert is_numbers([".0106", "not run", "–", ""])
+    assert not is_numbers(["–", ""]) and not is_numbers(["1/4 of it", "2"])
+    assert is_numbers(["1/2", "1/256"]) and is_numbers(["−∞", "3e−5", "1,024", "16.5 KB", "−.004"])

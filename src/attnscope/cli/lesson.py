@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 if TYPE_CHECKING:
     from attnscope.lesson import Experiment
     from attnscope.lesson.contents import Section
+    from attnscope.lesson.measuring import Progress
 
 
 @click.command()
@@ -152,8 +152,19 @@ def _measure(budget: int | None, as_json: bool) -> None:
     from attnscope.cli.progress import line
     from attnscope.lesson import measure_cost
 
+    show = line()
+
+    def told(now: Progress) -> None:
+        if show is not None:
+            left = "" if now.seconds_left is None else f", about {max(1, round(now.seconds_left))} s left"
+            show(now.text + left, round(now.done * 100), max(1, round(now.total * 100)))
+
     given: dict[str, Any] = {} if budget is None else {"budget_mb": budget}
-    found = measure_cost(progress=line(), **given)
+    try:
+        found = measure_cost(progress=told, **given)
+    finally:
+        if show is not None:
+            show("", 1, 1)
     if as_json:
         _print_json(found.to_dict())
     else:
@@ -161,4 +172,6 @@ def _measure(budget: int | None, as_json: bool) -> None:
 
 
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1))
+    from attnscope.cli.tables import echo_json
+
+    echo_json(value)

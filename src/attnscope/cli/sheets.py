@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from attnscope.cli.tables import echo, print_tables
+from attnscope.cli.tables import echo, echo_json, print_tables
 from attnscope.errors import LessonError
 from attnscope.gpt.files import home_made, reading
 from attnscope.lesson import Table
@@ -55,7 +55,7 @@ def print_walk(sheet: Sheet, query: int, as_json: bool) -> None:
     """Print every step of the walk of the word at position `query`, then its row in one table."""
     found = walk(sheet, query)
     if as_json:
-        click.echo(json.dumps(_data(found), ensure_ascii=False, allow_nan=False, indent=1))
+        echo_json(_data(found))
         return
     echo(click.style(f"The walk of {sheet.words[query]}", bold=True))
     echo(_settings(sheet))

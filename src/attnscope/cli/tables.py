@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from attnscope.lesson import Table
 
 _GAP = 2  # spaces between columns
-_NARROWEST = 12  # characters that a column of words may be squeezed to
-_NUMBER = re.compile(r"[<>≤≥~]?[+−-]?[\d.,]+(e[−-]?\d+)?( ?(%|bytes|[KMGT]B|m?s|nats|times))?|−?∞|[–—✓-]?")
+_NARROWEST = 32  # characters that a column of sentences may be squeezed to
+_NUMBER = re.compile(r"[<>≤≥~]?[+−-]?[\d.,]+(e[−-]?\d+)?(/\d+)?( ?(%|bytes|[KMGT]B|m?s|nats|times))?|−?∞")
+_ABSENT = {"", "–", "—", "-", "not run", "hidden"}  # what stands in a column of numbers where none is
 # What an output that cannot hold the lesson's signs is given in their place.
 _SPELLED = str.maketrans({
     "−": "-", "×": "x", "·": ".", "√": "sqrt ", "≤": "<=", "≥": ">=", "∞": "inf", "’": "'", "‘": "'",
@@ -29,9 +31,9 @@ def print_tables(tables: Sequence[Table]) -> None:
         _print_rich(tables)
         return
     for table in tables:
-        echo("\n" + table.title)
+        echo(f"\n{table.title}" if table.title else "")
         for line in aligned(table):
-            echo(f"  {line}")
+            echo(f"  {line}".rstrip())
         if table.note:
             echo(f"  {table.note}")
 
@@ -45,6 +47,13 @@ def print_heading(heading: str, says: str) -> None:
 def echo(text: str) -> None:
     """Print a line, in other words where the output has no room for the lesson's signs."""
     click.echo(spelled(text, getattr(sys.stdout, "encoding", None) or "utf-8"))
+
+
+def echo_json(value: Any) -> None:
+    """Print JSON, its signs as escapes where the output has no room for them."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    whole = encoding.replace("-", "") == "utf8"
+    click.echo(json.dumps(value, ensure_ascii=not whole, allow_nan=False, indent=1))
 
 
 def spelled(text: str, encoding: str) -> str:
@@ -66,21 +75,22 @@ def is_numbers(cells: Sequence[str]) -> bool:
     >>> is_numbers([".048", "−1", ""]), is_numbers(["16 KB", "4 MB"]), is_numbers(["the", "cat"])
     (True, True, False)
     """
-    return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+    there = [cell for cell in cells if cell not in _ABSENT]
+    return bool(there) and all(_NUMBER.fullmatch(cell) for cell in there)
 
 
 def aligned(table: Table) -> list[str]:
     """Return a table as lines of aligned columns, however wide."""
     widths = _widths(table)
     numbers = [is_numbers(column) for column in _columns(table)]
-    lines = (table.columns, *table.rows) if any(table.columns) else table.rows
+    lines = [table.columns, *_rows(table)] if any(table.columns) else _rows(table)
     return [_line(cells, widths, numbers) for cells in lines]
 
 
 def parts(table: Table, width: int) -> list[list[int]]:
     """Return which columns stand side by side in `width` characters: the first again before each part.
 
-    A column of numbers keeps its width; one of words may be squeezed to 12 characters.
+    A column of numbers keeps its width; one of sentences may be squeezed to 32 characters.
     """
     columns = _columns(table)
     needed = [
@@ -97,6 +107,21 @@ def parts(table: Table, width: int) -> list[list[int]]:
     return found
 
 
+def widths(table: Table, part: Sequence[int], width: int) -> list[int]:
+    """Return the widths of columns that stand side by side: what is too wide for `width` is taken from the
+    widest columns of words, as evenly as it goes.
+    """
+    columns = _columns(table)
+    found = [_widths(table)[at] for at in part]
+    words = [n for n, at in enumerate(part) if not is_numbers(columns[at])]
+    while words and sum(found) + _GAP * (len(part) - 1) > width:
+        widest = max(words, key=lambda n: found[n])
+        if found[widest] == 1:
+            break
+        found[widest] -= 1
+    return found
+
+
 def _print_rich(tables: Sequence[Table]) -> None:
     from rich.console import Console
     from rich.table import Table as Drawn
@@ -106,20 +131,23 @@ def _print_rich(tables: Sequence[Table]) -> None:
     with console.capture() as captured:
         for table in tables:
             console.print()
-            console.print(Text(table.title, style="bold"))
+            if table.title:
+                console.print(Text(table.title, style="bold"))
             columns = _columns(table)
-            for part in parts(table, console.width - 2):
+            for n, part in enumerate(parts(table, console.width)):
+                if n:
+                    console.print()
                 drawn = Drawn(
                     box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=any(table.columns),
                     header_style="dim",
                 )  # fmt: skip
-                for at in part:
+                for at, fitted in zip(part, widths(table, part, console.width), strict=True):
                     numbers = is_numbers(columns[at])
                     drawn.add_column(
                         Text(table.columns[at]), justify="right" if numbers else "left", no_wrap=numbers,
-                        min_width=_widths(table)[at] if numbers else None, overflow="fold",
+                        width=fitted, overflow="fold",
                     )  # fmt: skip
-                for row in table.rows:
+                for row in _rows(table):
                     drawn.add_row(*(Text(row[at]) for at in part))
                 console.print(drawn)
             if table.note:
@@ -127,8 +155,14 @@ def _print_rich(tables: Sequence[Table]) -> None:
     echo(captured.get().rstrip("\n"))
 
 
+def _rows(table: Table) -> list[tuple[str, ...]]:
+    """Return the rows, filled up to the number of columns: a causal row ends at its own word."""
+    return [row + ("",) * (len(table.columns) - len(row)) for row in table.rows]
+
+
 def _columns(table: Table) -> list[list[str]]:
-    return [[row[at] for row in table.rows] for at in range(len(table.columns))]
+    rows = _rows(table)
+    return [[row[at] for row in rows] for at in range(len(table.columns))]
 
 
 def _widths(table: Table) -> list[int]:
