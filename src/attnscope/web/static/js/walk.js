@@ -3,6 +3,7 @@
 import { mountBar } from './bar.js'
 import { attr, h, put, say } from './dom.js'
 import { createHistory } from './history.js'
+import { mountGlossary } from './kit/glossary.js'
 import { CHAPTERS } from './lesson/chapters.js'
 import * as source from './lesson/source.js'
 import { look, onSystemTheme } from './look.js'
@@ -14,6 +15,7 @@ import * as dialogs from './views/dialogs.js'
 
 /** @typedef {import("./pure/lessonurl.js").Place} Place @typedef {import("./lesson/types.js").View} View @typedef {import("./lesson/types.js").On} On */
 
+const GLOSSARY = 10 // the chapter that holds it
 const SLOW = 300 // ms; what is there by then needs no word about the wait
 
 /** @param {string} id */
@@ -36,6 +38,7 @@ class Walk {
     for (const number of this.numbers) this.addOnward(number)
     this.listen()
     this.show()
+    this.explain()
   }
 
   get chapter() {
@@ -91,6 +94,7 @@ class Walk {
       clearTimeout(slow)
       this.note(number, null)
       if (!this.views.has(number)) this.views.set(number, module.mount(section, data, this.on(number)))
+      this.glossary?.decorate(section)
       if (number === this.chapter) this.update()
     } catch (error) {
       clearTimeout(slow)
@@ -99,6 +103,14 @@ class Walk {
       this.note(number, card({ title, text: message, hint, bad: true, button: { label: 'Try again', act: () => this.load(number) } }))
     }
     attr(part('lesson'), 'aria-busy', false)
+  }
+
+  /** The glossary's sentences at its words in every chapter; where they cannot be had, the words are plain text. */
+  async explain() {
+    const { experiments } = await source.chapter(GLOSSARY).catch(() => ({ experiments: { glossary: null } }))
+    if (!experiments.glossary) return
+    this.glossary = mountGlossary(document.body, experiments.glossary.entries)
+    for (const section of this.sections.values()) this.glossary.decorate(section)
   }
 
   /** A word at the head of the chapter about its numbers. @param {number} number @param {HTMLElement|null} content */
