@@ -67,9 +67,9 @@ class Cost(Experiment):
     """Counts for one head at each of `lengths`, in cells and in bytes of float32.
 
     grid_bytes: of the whole T x T grid. rows_bytes: what tiles keep for every row, its output (d numbers),
-    its peak and its sum. tile_bytes: of the one tile at work. window_cells [length][window]: what causal
-    sliding windows of `windows` keys see. difference: largest between the output over tiles and the output
-    over the grid, at 1,024 tokens of `seed`.
+    its peak and its sum. tiles, tile_bytes: rows and columns of the one tile at work. window_cells
+    [length][window]: what causal sliding windows of `windows` keys see. difference: largest between the
+    output over tiles and the output over the grid, at 1,024 tokens of `seed`.
     """
 
     d: int
@@ -79,6 +79,7 @@ class Cost(Experiment):
     cells: tuple[int, ...]
     grid_bytes: tuple[int, ...]
     rows_bytes: tuple[int, ...]
+    tiles: tuple[tuple[int, int], ...]
     tile_bytes: tuple[int, ...]
     window_cells: tuple[tuple[int, ...], ...]
     compared: int
@@ -172,7 +173,7 @@ def cost(
     if not isinstance(d, int) or not 1 <= d <= 1024:
         raise LessonError(f"d={d}", wanted="A whole number from 1 to 1,024")
     over = [_bound(tokens, full()) for tokens in lengths]
-    cells = tuple(_cells(bound) for bound in over)
+    cells, tiles = tuple(map(_cells, over)), tuple(map(_tile, over))
     return Cost(
         d=d,
         seed=seed,
@@ -181,7 +182,8 @@ def cost(
         cells=cells,
         grid_bytes=tuple(_FLOAT32 * one for one in cells),
         rows_bytes=tuple(_FLOAT32 * (d + 2) * tokens for tokens in lengths),
-        tile_bytes=tuple(_FLOAT32 * _tile(bound) for bound in over),
+        tiles=tiles,
+        tile_bytes=tuple(_FLOAT32 * rows * columns for rows, columns in tiles),
         window_cells=tuple(
             tuple(_cells(_bound(tokens, window(width - 1))) for width in windows) for tokens in lengths
         ),
@@ -217,12 +219,11 @@ def _cells(bound: Bound) -> int:
     return cells
 
 
-def _tile(bound: Bound) -> int:
-    """Cells of the largest tile of the walk over a full grid, which is its first."""
+def _tile(bound: Bound) -> tuple[int, int]:
+    """Rows and columns of the largest tile of the walk over a full grid, which is its first."""
     rows = row_blocks(bound)[0]
     columns = column_blocks(bound, rows)[0]
-    cells: int = (rows.stop - rows.start) * (columns.stop - columns.start)
-    return cells
+    return rows.stop - rows.start, columns.stop - columns.start
 
 
 def _difference(d: int, seed: int) -> float:

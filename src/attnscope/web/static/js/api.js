@@ -57,6 +57,16 @@ export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&t
 /** The experiments of a chapter of the lesson. @param {number} number @returns {Promise<import("./lesson/types.js").Chapter>} */
 export const lesson = async (number) => (await ask(`lesson/${number}`)).json()
 
+/** @param {number} budget MB @param {number} longest tokens @returns {Promise<{id: string}>} */
+export const measure = async (budget, longest) =>
+  (await ask('measure', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ budget_mb: budget, longest }) })).json()
+
+/** @param {string} id @returns {Promise<import("./views/lesson/measure.js").Job>} */
+export const measured = async (id) => (await ask(`measure/${id}`)).json()
+
+/** @param {string} id */
+export const stopMeasuring = (id) => ask(`measure/${id}`, { method: 'DELETE' })
+
 /** @param {string} path */
 async function blockOf(path) {
   const answer = await ask(path)
