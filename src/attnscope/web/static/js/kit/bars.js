@@ -58,7 +58,7 @@ function fill({ el, word, bars, numbers }, { row, full, pairs, format, names, un
   el.classList.toggle('chosen', Boolean(row.mark))
   numbers[1].hidden = bars[1].hidden = !pairs
   amounts.forEach((x, at) => {
-    css(bars[at], { width: `${share(x, full)}%` })
+    css(bars[at], { width: `${share(x, full)}%`, 'min-width': x ? 1 : 0 })
     say(numbers[at], written[at])
     attr(numbers[at], 'title', x === null ? null : weight7(x))
   })

@@ -13,7 +13,7 @@ import { axisOver, placeOn, spreadOut, tickText, ticksOf } from '../pure/ticks.j
  * @typedef {{width: number, height: number, left: number, right: number, x: import("../pure/ticks.js").Axis, y: import("../pure/ticks.js").Axis}} Frame
  */
 
-const TOP = 22
+const TOP = 38 // px: the y axis's label, and under it the name of the mark
 const FOOT = 40
 const CHARACTER = 6.3 // px of a character of 12 px, on average
 const NAMES_FROM = 480 // px of width from which names stand at the ends of their lines
@@ -23,7 +23,7 @@ const ROWS_TOLD = 40 // rows of the table that a screen reader is given
  * @param {{label: string, x: AxisOptions, y: AxisOptions, height?: number}} opts
  * @returns {{el: HTMLElement, update: (data: Curves) => void}}
  */
-export function mountCurve({ label, x, y, height = 260 }) {
+export function mountCurve({ label, x, y, height = 280 }) {
   const formatX = x.format ?? tickText
   const formatY = y.format ?? ((/** @type {number} */ value) => fixed(value, 3))
   const svg = s('svg', { class: 'curve-plot', tabindex: '0', role: 'slider', 'aria-label': label, 'aria-orientation': 'horizontal' })
@@ -72,8 +72,8 @@ export function mountCurve({ label, x, y, height = 260 }) {
     const side = x0 > frame.width * 0.7 ? 'end' : x0 < frame.width * 0.2 ? 'start' : 'middle'
     const dots = data.series.flatMap((one) => one.points.filter((point) => point[0] === data.mark?.x))
     return [
-      s('line', { class: 'curve-mark', x1: x0, x2: x0, y1: TOP - 4, y2: frame.height - FOOT }),
-      s('text', { class: 'curve-mark-name', x: x0, y: 12, 'text-anchor': side }, data.mark.label),
+      s('line', { class: 'curve-mark', x1: x0, x2: x0, y1: TOP - 6, y2: frame.height - FOOT }),
+      s('text', { class: 'curve-mark-name', x: x0, y: 28, 'text-anchor': side }, data.mark.label),
       ...dots.map((point) => s('circle', { class: 'curve-mark-dot', cx: x0, cy: py(frame, point[1]), r: 4 })),
     ]
   }
@@ -82,24 +82,25 @@ export function mountCurve({ label, x, y, height = 260 }) {
   function ruler(frame) {
     if (at === null || stops[at] === undefined) return []
     const x0 = px(frame, stops[at])
-    const dots = data.series.flatMap((one) => one.points.filter((point) => point[0] === stops[/** @type {number} */ (at)]))
+    const spot = stops[at]
+    const dots = data.series.map((one) => pointAt(one, spot)).filter((point) => point !== undefined)
     return [
       s('line', { class: 'curve-ruler', x1: x0, x2: x0, y1: TOP, y2: frame.height - FOOT }),
-      ...dots.map((point) => s('circle', { class: 'curve-ruler-dot', cx: x0, cy: py(frame, point[1]), r: 3 })),
+      ...dots.map((point) => s('circle', { class: 'curve-ruler-dot', cx: px(frame, point[0]), cy: py(frame, point[1]), r: 3 })),
     ]
   }
 
   /** The numbers of every line at the reading line, at the mark, or at the end. */
   function read() {
     const spot = at !== null ? stops[at] : (data.mark?.x ?? stops[stops.length - 1])
-    const found = data.series.map((one) => ({ one, point: one.points.find((point) => point[0] === spot) }))
+    const found = data.series.map((one) => ({ one, point: pointAt(one, spot) }))
     const where = spot === undefined ? '' : `${x.label} ${formatX(spot)}`
     put(
       reading,
       h('span', { class: 'dim' }, where),
-      ...found.map(({ one, point }) => h('span', { class: 'curve-key' }, swatch(one), one.name, ' ', h('b', {}, point ? formatY(point[1]) : '—'))),
+      ...found.map(({ one, point }) => h('span', { class: 'curve-key' }, swatch(one), one.name, ' ', h('b', {}, point ? formatY(point[1]) : '—'), point && point[0] !== spot ? ` at ${formatX(point[0])}` : null)),
     )
-    const told = found.flatMap(({ one, point }) => (point ? [`${one.name} ${formatY(point[1])}`] : []))
+    const told = found.flatMap(({ one, point }) => (point ? [`${one.name} ${formatY(point[1])}${point[0] === spot ? '' : ` at ${formatX(point[0])}`}`] : []))
     attr(svg, 'aria-valuemin', 0)
     attr(svg, 'aria-valuemax', Math.max(0, stops.length - 1))
     attr(svg, 'aria-valuenow', Math.max(0, stops.indexOf(spot)))
@@ -150,6 +151,9 @@ export function mountCurve({ label, x, y, height = 260 }) {
     },
   }
 }
+
+/** The point of a line that is nearest to x. @param {Series} one @param {number} x @returns {[number, number]|undefined} */
+const pointAt = (one, x) => one.points.reduce((/** @type {[number, number]|undefined} */ best, point) => (best && Math.abs(best[0] - x) <= Math.abs(point[0] - x) ? best : point), undefined)
 
 /** @param {Frame} frame @param {number} x */
 const px = (frame, x) => frame.left + placeOn(frame.x, x) * (frame.width - frame.left - frame.right)
