@@ -28,6 +28,17 @@ _A_HABIT = 2  # times an even spread, from which on a head is said to have it
 _OTHERS = (2, 3, 4, 5)  # seeds of other models that were never trained either
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One thing to see: in which model and head, which habit it is of ("" for none), and the sentence."""
+
+    model: str
+    habit: str
+    layer: int
+    head: int
+    says: str
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedHeads(Experiment):
     """The line, the models on it, and what the numbers say of their heads.
@@ -53,17 +64,16 @@ class TrainedHeads(Experiment):
         """Return the three, in the order of the lesson."""
         return self.untrained, self.lesson, self.embedded
 
-    def findings(self) -> list[str]:
-        """Return what there is to see, each as one sentence with its numbers."""
+    def findings(self) -> list[Finding]:
+        """Return what there is to see, each as one sentence with its numbers, and the head it is seen in."""
         layer, head, key, most = self.untrained.last()
-        said = [
+        said = (
             f"Before training the largest weight in any head’s last row is {weight(most)}, in "
             f"{at_head(layer, head)} on {self.place(key)}: {_times(most, self.even)} the even share of "
             f"{weight(self.even)}. It means nothing: other draws put theirs elsewhere."
-        ]
-        for model in (self.lesson, self.embedded):
-            said += [self._finding(model, habit) for habit in self.habits]
-        return said
+        )
+        trained = (self._finding(model, one) for model in (self.lesson, self.embedded) for one in self.habits)
+        return [Finding("untrained", "", layer, head, said), *trained]
 
     def place(self, at: int) -> str:
         """Return a character with its position, as one reads it: "t 21", "space 15"."""
@@ -90,7 +100,8 @@ class TrainedHeads(Experiment):
         note = f"An even share of the last row is 1/{t} = {weight(self.even)}."
         columns = ("model", "head", "on", "weight", "of the even share")
         last = Table("The last row’s largest weight", columns, (*rows, *draws), note)
-        return [last, self._each_head(), *(self._habit(one) for one in self.habits), self._next()]
+        see = Table("What there is to see", ("",), tuple((one.says,) for one in self.findings()))
+        return [last, self._each_head(), *(self._habit(one) for one in self.habits), self._next(), see]
 
     def plot(self) -> Figure:
         """Return every head of the lesson's model before and after, and of the embedded model."""
@@ -128,22 +139,22 @@ class TrainedHeads(Experiment):
             "models": [model.to_dict() for model in self.models],
             "habits": plain(list(self.habits)),
             "draws": plain(self.draws),
-            "findings": self.findings(),
+            "findings": plain(self.findings()),
         }
 
-    def _finding(self, model: Looked, habit: Habit) -> str:
+    def _finding(self, model: Looked, habit: Habit) -> Finding:
         layer, head, share = model.strongest(habit.name)
         even = f"an even spread would give {weight(habit.even)}"
-        if share < _A_HABIT * habit.even:
-            return (
-                f"{model.title}: no head makes a habit of {habit.says}; the most is {weight(share)}, in "
-                f"{at_head(layer, head)}, and {even}."
-            )
         said = f"{model.title}: {at_head(layer, head)} puts {weight(share)} on {habit.says}; {even}"
-        if model is self.lesson:
+        if share < _A_HABIT * habit.even:
+            said = (
+                f"{model.title}: no head makes a habit of {habit.says}; the most is {weight(share)}, in "
+                f"{at_head(layer, head)}, and {even}"
+            )
+        elif model is self.lesson:
             before = float(self.untrained.habits[habit.name][layer, head])
             said += f", and the same head before training {weight(before)}"
-        return f"{said}."
+        return Finding(model.name, habit.name, layer, head, f"{said}.")
 
     def _each_head(self) -> Table:
         largest = {model.name: model.weights[:, :, -1].amax(dim=-1) for model in self.models[:2]}
