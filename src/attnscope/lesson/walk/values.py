@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,10 +21,10 @@ FAR = 30.0  # e to the power 30 is 1e13; a row whose largest score is further fr
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The grids of a sheet by name, float64: x (distinct width), wq, wk, wv (width d), q, k, v, out (n d),
+    """The grids of a sheet by name, float64, and `seen` (n n), bool.
 
-    products, scaled, scores, gaps, exps, weights (n n), peaks, shifts, sums, wholes (n), parts (n n d);
-    seen (n n) bool.
+    x (distinct width), wq, wk, wv (width d), q, k, v, out (n d), products, scaled, scores, gaps, exps,
+    weights (n n), peaks, shifts, sums, wholes (n), parts (n n d).
     """
 
     sheet: Sheet
@@ -32,11 +33,23 @@ class Values:
 
     def at(self, grid: str, *at: int) -> float:
         """Return one number."""
-        return float(self.grids[grid][at])
+        found = self._lists[grid]
+        for place in at:
+            found = found[place]
+        return found  # type: ignore[no-any-return]
 
     def visible(self, i: int, j: int) -> bool:
         """Return whether position i may look at position j."""
-        return bool(self.seen[i, j])
+        return self._seen[i][j]
+
+    @cached_property
+    def _lists(self) -> dict[str, Any]:
+        """The grids as nested lists, of which one number is had sooner than of a tensor."""
+        return {name: grid.tolist() for name, grid in self.grids.items()}
+
+    @cached_property
+    def _seen(self) -> list[list[bool]]:
+        return self.seen.tolist()
 
     @cached_property
     def sizes(self) -> dict[str, int]:

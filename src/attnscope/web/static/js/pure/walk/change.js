@@ -2,7 +2,7 @@
 
 import { choose, fill, look, textOf } from './fill.js'
 import { three, typed } from './format.js'
-import { detached, evaluate } from './values.js'
+import { evaluate } from './values.js'
 
 /** @typedef {import("./types.js").Sheet} Sheet */
 /** @typedef {import("./types.js").Recipe} Recipe */
@@ -10,6 +10,7 @@ import { detached, evaluate } from './values.js'
 /** @typedef {import("./fill.js").On} On */
 
 const INPUTS = /** @type {const} */ (['x', 'wq', 'wk', 'wv'])
+const PROJECTED = /** @type {const} */ (['q', 'k', 'v'])
 const PLAIN = 0
 const NOW = 1
 const STILL = 2
@@ -91,6 +92,9 @@ function looks(on, i, now) {
 function vector(values, grid, row, write) {
   return Array.from({ length: values.shape(grid)[1] }, (_, c) => write(values.at(grid, row, c))).join(', ')
 }
+
+/** The numbers typed into cells of q, k and v, by "grid,i,c". @param {Sheet} sheet */
+const detached = (sheet) => new Map(PROJECTED.flatMap((grid) => sheet.edited[grid].map(([i, c, value]) => /** @type {const} */ ([[grid, i, c].join(), value]))))
 
 /** The slots are filled in one pass: a word may hold braces of its own. @param {Recipe} recipe @param {string} name @param {Record<string, string>} [slots] */
 const say = (recipe, name, slots = {}) => recipe.change[name].replace(/\{(\w+)\}/g, (_, slot) => slots[slot])

@@ -14,6 +14,8 @@ import { place, sizesOf } from './values.js'
 /** The kind of a row, and the keys that it looks at most. @typedef {{kind: string, tops: number[], sees: number}} Look */
 
 const NOW = ['', 'now ', 'still ']
+/** @type {WeakMap<Values, Look[]>} what each row looks at, found once */
+const looks = new WeakMap()
 
 /** The first template whose condition holds, or an empty one. @param {On} on @param {Env} env @param {Case[]} cases @returns {Template} */
 export const choose = (on, env, cases) => cases.find((one) => holds(on, one.when, env))?.say ?? []
@@ -34,7 +36,15 @@ export function fill(on, env, template) {
 export const textOf = (parts) => parts.map((piece) => piece.text).join('')
 
 /** What position i looks at: "mostly" only where it is true. @param {On} on @param {number} i @returns {Look} */
-export function look({ recipe, values }, i) {
+export function look(on, i) {
+  const rows = looks.get(on.values) ?? []
+  looks.set(on.values, rows)
+  rows[i] ??= found(on, i)
+  return rows[i]
+}
+
+/** @param {On} on @param {number} i @returns {Look} */
+function found({ recipe, values }, i) {
   const seen = indices(values.n).filter((j) => values.visible(i, j))
   const row = seen.map((j) => values.at('weights', i, j))
   const most = Math.max(...row)

@@ -3,13 +3,12 @@
 /** @typedef {import("./types.js").Sheet} Sheet */
 /** @typedef {import("./types.js").Recipe} Recipe */
 /** @typedef {import("./types.js").Ref} Ref */
-/** @typedef {import("./types.js").Rule} Rule */
+/** @typedef {import("./types.js").Projected} Projected */
 /** @typedef {import("./types.js").Values} Values */
 /** The value of each index, by its letter. @typedef {Record<string, number>} Env */
 /** @typedef {{numbers: Float64Array, shape: number[]}} Grid */
 
 const INPUTS = /** @type {const} */ (['x', 'wq', 'wk', 'wv'])
-const PROJECTED = /** @type {const} */ (['q', 'k', 'v'])
 
 /** @type {WeakMap<Sheet, Values>} */
 const kept = new WeakMap()
@@ -50,16 +49,6 @@ export function place(values, index, env) {
   return index === 'w' ? values.row(env.i) : Number(index)
 }
 
-/** The numbers typed into cells of q, k and v, by "grid,i,c". @param {Sheet} sheet */
-export function detached(sheet) {
-  /** @type {Map<string, number>} */
-  const cells = new Map()
-  for (const grid of PROJECTED) {
-    for (const [i, c, value] of sheet.edited[grid] ?? []) cells.set([grid, i, c].join(), value)
-  }
-  return cells
-}
-
 /** @param {Recipe} recipe @param {Sheet} sheet @returns {Values} */
 function compute(recipe, sheet) {
   const distinct = [...new Set(sheet.words)]
@@ -74,8 +63,7 @@ function compute(recipe, sheet) {
     row: (i) => rows[i],
     visible: (i, j) => !sheet.causal || j <= i,
   })
-  const cells = detached(sheet)
-  for (const [grid, rule] of Object.entries(recipe.rules)) grids[grid] = filled(recipe, sheet, values, cells, grid, rule)
+  for (const grid of Object.keys(recipe.rules)) grids[grid] = filled(recipe, sheet, values, grid)
   return values
 }
 
@@ -92,44 +80,67 @@ function read(grids, name, at) {
 }
 
 /**
- * @param {Recipe} recipe @param {Sheet} sheet @param {Values} values @param {Map<string, number>} cells @param {string} grid @param {Rule} rule
- * @returns {Grid}
+ * One grid, every place by its rule but for the detached cells.
+ * @param {Recipe} recipe @param {Sheet} sheet @param {Values} values @param {string} grid @returns {Grid}
  */
-function filled(recipe, sheet, values, cells, grid, rule) {
+function filled(recipe, sheet, values, grid) {
   const sizes = sizesOf(values)
   const axes = recipe.axes[grid]
   const shape = axes.map((axis) => sizes[axis])
   const numbers = new Float64Array(shape.reduce((product, size) => product * size, 1))
+  const worth = compiled(recipe, sheet, values, recipe.rules[grid])
+  /** @type {Env} */
+  const env = {}
   for (let flat = 0; flat < numbers.length; flat++) {
-    /** @type {Env} */
-    const env = {}
     for (let axis = axes.length - 1, rest = flat; axis >= 0; axis--) {
       env[axes[axis]] = rest % shape[axis]
       rest = Math.floor(rest / shape[axis])
     }
-    const own = cells.get([grid, ...axes.map((axis) => env[axis])].join())
-    numbers[flat] = own ?? worth(recipe, sheet, values, rule, env)
+    numbers[flat] = worth(env)
   }
+  for (const [i, c, value] of sheet.edited[/** @type {Projected} */ (grid)] ?? []) numbers[i * shape[1] + c] = value
   return { numbers, shape }
 }
 
-/** @param {Recipe} recipe @param {Sheet} sheet @param {Values} values @param {any} rule @param {Env} env @returns {number} */
-function worth(recipe, sheet, values, rule, env) {
-  if (rule === '-inf') return -Infinity
-  if (typeof rule === 'number') return rule
+/**
+ * A rule as a function of its indices.
+ * @param {Recipe} recipe @param {Sheet} sheet @param {Values} values @param {any} rule @returns {(env: Env) => number}
+ */
+function compiled(recipe, sheet, values, rule) {
+  if (rule === '-inf') return () => -Infinity
+  if (typeof rule === 'number') return () => rule
   const [head, ...rest] = rule
-  const of = (/** @type {any} */ inner, here = env) => worth(recipe, sheet, values, inner, here)
-  if (recipe.axes[head]) return values.at(head, ...rest.map((/** @type {string} */ index) => place(values, index, env)))
+  if (recipe.axes[head]) return (env) => values.at(head, ...rest.map((/** @type {string} */ index) => place(values, index, env)))
+  const of = (/** @type {any} */ inner) => compiled(recipe, sheet, values, inner)
+  if (head === 'root') return () => recipe.roots[values.d - 1]
+  if (head === 'where') {
+    const [yes, no] = [of(rest[1]), of(rest[2])]
+    return (env) => (holds(recipe, sheet, values, rest[0], env) ? yes(env) : no(env))
+  }
+  if (head === 'sum') return over(values, rest[0], of(rest[1]), 0, (sum, x) => sum + x)
+  if (head === 'max') return over(values, rest[0], of(rest[1]), -Infinity, Math.max)
+  const [left, right] = rest.map(of)
   switch (head) {
-    case 'root': return recipe.roots[values.d - 1]
-    case 'times': return of(rest[0]) * of(rest[1])
-    case 'over': return of(rest[0]) / of(rest[1])
-    case 'minus': return of(rest[0]) - of(rest[1])
-    case 'exp': return Math.exp(of(rest[0]))
-    case 'where': return of(rest[holds(recipe, sheet, values, rest[0], env) ? 1 : 2])
-    case 'sum': return each(values, rest[0], env).reduce((sum, here) => sum + of(rest[1], here), 0)
-    case 'max': return Math.max(...each(values, rest[0], env).map((here) => of(rest[1], here)))
+    case 'times': return (env) => left(env) * right(env)
+    case 'over': return (env) => left(env) / right(env)
+    case 'minus': return (env) => left(env) - right(env)
+    case 'exp': return (env) => Math.exp(left(env))
     default: throw new RangeError(`there is no operation ${head}`)
+  }
+}
+
+/**
+ * A number for each place of an index, joined in their order.
+ * @param {Values} values @param {string} index @param {(env: Env) => number} worth @param {number} first @param {(one: number, other: number) => number} join
+ * @returns {(env: Env) => number}
+ */
+function over(values, index, worth, first, join) {
+  const size = sizesOf(values)[index]
+  return (env) => {
+    let joined = first
+    const inner = { ...env }
+    for (inner[index] = 0; inner[index] < size; inner[index]++) joined = join(joined, worth(inner))
+    return joined
   }
 }
 
@@ -146,7 +157,8 @@ function holds(recipe, sheet, values, condition, env) {
 /** @param {Recipe} recipe @param {Sheet} sheet @param {Values} values @param {Ref} ref @returns {Ref[]} */
 function traced(recipe, sheet, values, ref) {
   const rule = recipe.rules[ref.grid]
-  if (!rule || detached(sheet).has([ref.grid, ...ref.at].join())) return []
+  const edits = sheet.edited[/** @type {Projected} */ (ref.grid)] ?? []
+  if (!rule || edits.some(([i, c]) => i === ref.at[0] && c === ref.at[1])) return []
   const env = Object.fromEntries(recipe.axes[ref.grid].map((axis, at) => [axis, ref.at[at]]))
   return refsIn(recipe, sheet, values, rule, env)
 }
