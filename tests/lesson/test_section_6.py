@@ -80,7 +80,7 @@ def test_under_the_causal_mask_the_last_token_alone_cannot_tell_an_order_before_
 @given(st.integers(0, 10_000))
 def test_the_law_of_order_holds_for_any_draw(seed: int) -> None:
     found = lesson.word_order(seed=seed)
-    assert found.moved[PLAIN].max() < 2e-6
+    assert found.moved[PLAIN].max() < 5e-6
     assert found.moved[CAUSAL].max() > 1e-4
 
 
