@@ -65,7 +65,7 @@ def walk_page() -> str:
     texts = {one.number: STATIC / "chapters" / f"{one.number:02d}.html" for one in SECTIONS}
     here = [one for one in SECTIONS if texts[one.number].is_file()]
     rail = [
-        f'<li value="{one.number}"><a href="walk?chapter={one.number}" data-chapter="{one.number}">'
+        f'<li value="{one.number}"><a href="?chapter={one.number}" data-chapter="{one.number}">'
         f"{escape(one.title)}</a></li>"
         for one in here
     ]

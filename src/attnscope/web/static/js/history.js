@@ -25,8 +25,17 @@ export function createHistory({ parse, format }, went) {
 
   function flush() {
     clearTimeout(timer)
-    if (waiting) history.replaceState(null, '', address(waiting))
+    if (waiting) put('replaceState', waiting)
     waiting = null
+  }
+
+  /** Some browsers keep the address of a file or of a sandboxed frame as it is; the state then lives in the page alone. @param {"pushState"|"replaceState"} how @param {State} state */
+  function put(how, state) {
+    try {
+      history[how](null, '', address(state))
+    } catch (error) {
+      if (!(error instanceof DOMException)) throw error
+    }
   }
 
   return {
@@ -37,7 +46,7 @@ export function createHistory({ parse, format }, went) {
       const now = performance.now()
       if (kind && (kind !== lastKind || now - lastTime > ONE_STEP)) {
         flush()
-        history.pushState(null, '', address(state))
+        put('pushState', state)
       } else {
         waiting = state
         clearTimeout(timer)

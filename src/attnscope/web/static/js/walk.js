@@ -171,7 +171,7 @@ class Walk {
   addOnward(number) {
     const next = this.numbers[this.numbers.indexOf(number) + 1]
     const title = this.sections.get(next)?.querySelector('h1')?.textContent
-    if (title) this.sections.get(number)?.append(h('nav', { class: 'onward', 'aria-label': 'Onward' }, h('span', { class: 'dim' }, 'Next'), h('a', { href: `walk?chapter=${next}`, 'data-chapter': next }, `${next} · ${title}`)))
+    if (title) this.sections.get(number)?.append(h('nav', { class: 'onward', 'aria-label': 'Onward' }, h('span', { class: 'dim' }, 'Next'), h('a', { href: `?chapter=${next}`, 'data-chapter': next }, `${next} · ${title}`)))
   }
 
   listen() {
