@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import click
-
-from attnscope.cli.tables import echo, echo_json, print_tables
+from attnscope.cli.tables import echo_json, print_heading, print_tables
 from attnscope.errors import LessonError
 from attnscope.gpt.files import home_made, reading
 from attnscope.lesson import Table
@@ -57,8 +55,7 @@ def print_walk(sheet: Sheet, query: int, as_json: bool) -> None:
     if as_json:
         echo_json(_data(found))
         return
-    echo(click.style(f"The walk of {sheet.words[query]}", bold=True))
-    echo(_settings(sheet))
+    print_heading(f"The walk of {sheet.words[query]}", _settings(sheet))
     rows = tuple((str(step.number), step.stage, step.text) for step in found.steps)
     print_tables([Table("Step by step", ("step", "stage", "what happens"), rows), _row(found)])
 

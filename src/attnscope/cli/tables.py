@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ _ABSENT = {"", "–", "—", "-", "not run", "hidden"}  # what stands in a colum
 _SPELLED = str.maketrans({
     "−": "-", "×": "x", "·": ".", "√": "sqrt ", "≤": "<=", "≥": ">=", "∞": "inf", "’": "'", "‘": "'",
     "“": '"', "”": '"', "–": "-", "—": "-", "→": "->", "←": "<-", "÷": "/", "…": "...", "±": "+-", "✓": "yes",
-    "Σ": "sum", "Δ": "delta", "↵": "\\n", "␣": "_", "⇥": "\\t", "°": "deg",
+    "Σ": "sum", "Δ": "delta", "↵": "\\n", "␣": "_", "⇥": "\\t", "°": "deg", "ᵀ": "^T",
 })  # fmt: skip
 
 
@@ -41,7 +43,7 @@ def print_tables(tables: Sequence[Table]) -> None:
 def print_heading(heading: str, says: str) -> None:
     """Print a section's title and its sentence."""
     echo(click.style(heading, bold=True))
-    echo(says)
+    echo(textwrap.fill(says, shutil.get_terminal_size().columns) if sys.stdout.isatty() else says)
 
 
 def echo(text: str) -> None:
