@@ -40,8 +40,8 @@ class ValueNorms(Experiment):
     """Weights, norms of the projected values, and their products, for every head of a model on one line.
 
     weights and products: (layers heads t t), norms: (layers heads t). changes: the heads in whose last row
-    the largest weight and the largest product are on different keys; rows_changed of rows: the same counted
-    over all rows of all heads. In float64.
+    the largest weight and the largest product are on different keys, the widest gap between the two products
+    first; rows_changed of rows: the same counted over all rows of all heads. In float64.
     """
 
     line: str
@@ -127,9 +127,11 @@ def value_norms(*, line: str = LINE, model: str | GPT = "embedded") -> ValueNorm
     products = weights * norms[:, :, None]
     by_weight, by_product = weights.argmax(-1), products.argmax(-1)
     other = by_weight != by_product
+    last = products[:, :, -1]
+    gained = last.amax(-1) / last.gather(-1, by_weight[:, :, -1, None]).squeeze(-1)
     changes = tuple(
         Change(layer, head, int(by_weight[layer, head, -1]), int(by_product[layer, head, -1]))
-        for layer, head in other[:, :, -1].nonzero().tolist()
+        for layer, head in sorted(other[:, :, -1].nonzero().tolist(), key=lambda at: -float(gained[*at]))
     )
     return ValueNorms(
         line, name, weights, norms, products, changes, int(other.sum()), int(other.numel())
