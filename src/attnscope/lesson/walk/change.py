@@ -119,7 +119,7 @@ def _row(old: Values, new: Values, grid: str, row: int) -> list[str]:
 
 def _effect(old: Values, new: Values, query: int) -> str:
     """What the change does to the word that asks."""
-    if query >= old.sheet.n or old.sheet.words != new.sheet.words:
+    if old.sheet.n != new.sheet.n:
         return _look(new, query, _NOW)
     if _look(old, query, _PLAIN) != _look(new, query, _PLAIN):
         return _look(new, query, _NOW)

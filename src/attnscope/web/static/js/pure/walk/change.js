@@ -75,7 +75,7 @@ function rowSaid(old, made, grid, row) {
 
 /** What the change does to the word that asks. @param {On} old @param {On} made @param {number} query */
 function effect(old, made, query) {
-  if (old.sheet.words.join('\n') !== made.sheet.words.join('\n')) return looks(made, query, NOW)
+  if (old.values.n !== made.values.n) return looks(made, query, NOW)
   if (looks(old, query, PLAIN) !== looks(made, query, PLAIN)) return looks(made, query, NOW)
   if (vector(old.values, 'weights', query, three) !== vector(made.values, 'weights', query, three)) return looks(made, query, STILL)
   const [was, now] = [old, made].map(({ values }) => vector(values, 'out', query, three))
