@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -31,16 +32,40 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @dataclass
-class Explore:
-    """A browser page on Explore, with what it asked for and what it complained of."""
+class Opened:
+    """A browser page on the app, with what it asked for and what it complained of."""
 
     page: Page
     base: str
-    model: str = MODEL
     asked: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     # what the test itself provokes
     expected: list[str] = field(default_factory=lambda: ["willReadFrequently"])
+
+    def text(self, selector: str) -> str:
+        """Return what one reads there."""
+        return self.page.locator(selector).first.inner_text()
+
+    def texts(self, selector: str) -> list[str]:
+        """Return what one reads in each of them."""
+        return self.page.locator(selector).all_inner_texts()
+
+    def state(self) -> dict[str, str]:
+        """Return the query of the address bar, once it is at rest."""
+        self.page.wait_for_timeout(250)
+        return {
+            name: str(value)
+            for name, value in self.page.evaluate(
+                "Object.fromEntries(new URLSearchParams(location.search))"
+            ).items()
+        }
+
+
+@dataclass
+class Explore(Opened):
+    """A browser page on Explore."""
+
+    model: str = MODEL
 
     def open(self, *, wait: str = ".plane canvas[width]", **state: object) -> None:
         """Open a link to that state and wait until its picture, or what `wait` names, is drawn."""
@@ -51,14 +76,6 @@ class Explore:
         """Wait until nothing is on its way any more."""
         self.page.wait_for_selector(wait, state="visible")
         self.page.wait_for_selector("main[aria-busy=false]")
-
-    def text(self, selector: str) -> str:
-        """Return what one reads there."""
-        return self.page.locator(selector).first.inner_text()
-
-    def texts(self, selector: str) -> list[str]:
-        """Return what one reads in each of them."""
-        return self.page.locator(selector).all_inner_texts()
 
     def pixel(self, x: int, y: int) -> tuple[int, ...]:
         """Return the colour of one pixel of the heatmap."""
@@ -71,16 +88,6 @@ class Explore:
         css = self.page.locator(".flow .tok").nth(token).evaluate("chip => chip.style.backgroundColor")
         return tuple(int(channel) for channel in re.findall(r"\d+", css))
 
-    def state(self) -> dict[str, str]:
-        """Return the query of the address bar, once it is at rest."""
-        self.page.wait_for_timeout(250)
-        return {
-            name: str(value)
-            for name, value in self.page.evaluate(
-                "Object.fromEntries(new URLSearchParams(location.search))"
-            ).items()
-        }
-
     def answer(self, pattern: str, change: Callable[[Any], Any]) -> None:
         """Let `change` turn the JSON of what the server answers there into another."""
 
@@ -89,6 +96,59 @@ class Explore:
             route.fulfill(response=response, json=change(response.json()))
 
         self.page.route(re.compile(pattern), turned)
+
+
+@dataclass
+class Walk(Opened):
+    """A browser page on Walk, chapter 2: the walk of four words."""
+
+    def open(self, **state: object) -> None:
+        """Open a link to a place in the walk and wait until it is drawn."""
+        self.page.goto(f"{self.base}/walk?{urlencode({'chapter': 2, **state})}")
+        self.settle()
+
+    def settle(self, wait: str = ".walk .row") -> None:
+        """Wait until the chapter, or what `wait` names of it, is drawn."""
+        self.page.locator(wait).first.wait_for(state="attached")
+        self.page.wait_for_selector("main[aria-busy=false]")
+
+    def numbers(self, where: str = ".walk") -> dict[str, set[str]]:
+        """Return every number that one reads there by its name, "weights:2,1": what is written of it."""
+        found = self.page.locator(f"{where} [data-ref]").evaluate_all(
+            """all => all
+                .filter(el => !el.classList.contains('later') && !el.closest('.later') && el.offsetParent)
+                .map(el => [el.dataset.ref, el.value ?? el.textContent])"""
+        )
+        read: dict[str, set[str]] = {}
+        for name, written in found:
+            read.setdefault(name, set()).add(written)
+        return read
+
+    def read(self, grid: str, *rows: int) -> list[str]:
+        """Return the numbers of a grid's row in order, as they are written."""
+        lead = "".join(f"{row}," for row in rows)
+        wanted = re.compile(f"{grid}:{lead}" + r"(\d)")
+        row = {
+            int(found[1]): min(read)
+            for name, read in self.numbers().items()
+            if (found := wanted.fullmatch(name))
+        }
+        return [row[at] for at in sorted(row)]
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def type(self, label: str, text: str) -> None:
+        """Type into a field as a person does: click, type, Enter."""
+        self.page.get_by_label(label, exact=True).click()
+        self.page.keyboard.type(text)
+        self.page.keyboard.press("Enter")
+
+    def place(self) -> str:
+        """Return "Step 5 of 29 · paused"."""
+        return self.text(".player .count")
 
 
 @pytest.fixture(scope="session")
@@ -160,22 +220,38 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def explore(server: str, browser: Browser) -> Iterator[Explore]:
-    """A fresh page of 1440 x 900; what leaves 127.0.0.1 or lands on the console fails the test."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+@contextmanager
+def watched(browser: Browser, one: Opened, **how: Any) -> Iterator[None]:
+    """Open a fresh page for `one`; what leaves 127.0.0.1 or lands on the console fails the test."""
+    size = {"width": 1440, "height": 900}
+    context = browser.new_context(**{"viewport": size, "color_scheme": "light", **how})
     context.set_default_timeout(_WAIT)
     expect.set_options(timeout=_WAIT)
-    page = context.new_page()
-    one = Explore(page, server)
+    one.page = page = context.new_page()
     page.on("request", lambda request: one.asked.append(request.url))
     page.on("pageerror", lambda error: one.complaints.append(str(error)))
     page.on("console", lambda said: said.type in ("error", "warning") and one.complaints.append(said.text))
-    yield one
+    yield
     page.unroute_all(behavior="ignoreErrors")
     context.close()
-    assert {urlsplit(url).hostname for url in one.asked} <= {"127.0.0.1"}
+    assert {urlsplit(url).hostname for url in one.asked if not url.startswith("blob:")} <= {"127.0.0.1"}
     assert [line for line in one.complaints if not any(part in line for part in one.expected)] == []
+
+
+@pytest.fixture
+def explore(server: str, browser: Browser) -> Iterator[Explore]:
+    """Explore on a fresh page of 1440 x 900."""
+    one = Explore(cast(Page, None), server)
+    with watched(browser, one):
+        yield one
+
+
+@pytest.fixture
+def walk(server: str, browser: Browser) -> Iterator[Walk]:
+    """Walk on a fresh page of 1440 x 900."""
+    one = Walk(cast(Page, None), server)
+    with watched(browser, one):
+        yield one
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ class Walk {
     /** @type {Sheet} the example of the lesson */
     this.fresh = four.sheet
     this.sheet = this.fresh
-    this.saying = mountSaying()
+    this.saying = mountSaying({ step: () => this.step(this.place() + 1) })
     const vector = {
       take: (/** @type {import("../pure/walk/types.js").Ref} */ ref, /** @type {number} */ value) => this.edit(sheets.withNumber(this.sheet, ref, value), `${ref.grid} ${ref.at[0]}`),
       done: () => this.on.say(this.changed),
@@ -121,7 +121,9 @@ class Walk {
     if (before && model.at === before.at + 1 && before.sheet === sheet) this.saying.judge(model)
     else if (moved || before?.sheet !== sheet) this.saying.clear()
     this.model = model
+    const guessing = this.saying.holds(document.activeElement)
     this.saying.update(model, this.changed)
+    if (guessing && this.saying.predict.hidden) this.player.step.focus()
     this.options.update(model, { undoable: this.past.length > 0, fresh: writeSheet(sheet) === writeSheet(fresh), panel: state.panel === '1' })
     this.words.update(model)
     this.depth.update(model)

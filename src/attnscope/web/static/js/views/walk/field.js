@@ -9,10 +9,10 @@ let fields = 0
 
 /**
  * @template T
- * @param {{label: string, look?: string, read: (text: string) => {value: T}|Problem, take: (value: T) => void, done?: () => void, props?: import("../../dom.js").Props}} of
- *   read: what a text means, or why it means nothing; take: a good value is here, at every keystroke; done: the reader is through with it
+ * @param {{label: string, look?: string, read: (text: string) => {value: T}|Problem, take: (value: T) => void, done?: () => void, enter?: () => void, props?: import("../../dom.js").Props}} of
+ *   read: what a text means, or why it means nothing; take: a good value is here, at every keystroke; done: the reader is through with it; enter: Enter was pressed on a good value
  */
-export function mountField({ label, look = 'in', read, take, done, props = {} }) {
+export function mountField({ label, look = 'in', read, take, done, enter, props = {} }) {
   const id = `refused-${++fields}`
   const refusal = h('span', { class: 'refusal', id, role: 'alert' })
   const input = h('input', { class: look, 'aria-label': label, autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', ...props })
@@ -55,7 +55,10 @@ export function mountField({ label, look = 'in', read, take, done, props = {} })
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') {
       input.dispatchEvent(new Event('change'))
-      if (!bad) input.select()
+      if (bad) return
+      if (enter) return enter()
+      input.value = whole
+      input.select()
     }
     if (event.key !== 'Escape' || (!bad && input.value === whole)) return
     event.preventDefault()

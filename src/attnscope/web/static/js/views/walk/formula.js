@@ -25,6 +25,7 @@ export function mountFormula() {
       const key = JSON.stringify([word, sheet.scale, sheet.causal])
       if (drawn !== key) put(el, ...content(word, sheet.scale))
       if (drawn !== key) el.setAttribute('aria-label', spoken(word, sheet.scale))
+      if (drawn !== key) stretch(el)
       drawn = key
       for (const part of el.querySelectorAll('[data-part]')) {
         part.classList.toggle('on', (part.getAttribute('data-part') ?? '').split(' ').includes(step.part))
@@ -49,6 +50,13 @@ function content(word, scale) {
     m('mo', { stretchy: 'true' }, ')'),
     m('mrow', { 'data-part': 'values' }, m('mi', { 'data-part': 'qkv' }, 'V')),
   ]
+}
+
+/** Where no font for mathematics is installed brackets stay small: they are drawn taller. @param {Element} el */
+function stretch(el) {
+  const inner = el.querySelector('mfrac')?.getBoundingClientRect().height ?? 0
+  const bracket = el.querySelector('[stretchy]')?.getBoundingClientRect().height ?? 0
+  el.classList.toggle('short', inner > 0 && bracket < 0.8 * inner)
 }
 
 /** @param {string} word @param {boolean} scale */

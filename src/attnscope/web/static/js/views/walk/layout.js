@@ -19,7 +19,7 @@ export function arrange({ width, n, d, longest, stage }) {
     Math.max(150, n <= 4 ? 150 : matrix),
     n <= 4 ? 132 : 124,
     Math.max(196, n * 30 + 10),
-    Math.max(flat ? 240 : 96 + across * 44, d * 30 + 20),
+    Math.max(flat ? 240 : 112 + across * 44, d * 30 + 20),
   ]
   const sum = whole.reduce((total, one) => total + one, word)
   if (width >= sum) return { fit: 'wide', columns: [`${word}px`, ...whole.map((one, at) => (at === 4 ? `minmax(${one}px, 1.6fr)` : `${one}px`))].join(' '), band: true }

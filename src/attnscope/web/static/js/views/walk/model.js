@@ -50,8 +50,8 @@ export function modelOf({ recipe, fresh, sheet, query: wanted, at: wish, predict
   }
 }
 
-/** Whether a number has been made by now: of another query's row, once its stage is over. @param {Model} model @param {string} key @param {number} stage */
-export const made = (model, key, stage) => model.at >= (model.due.get(key) ?? model.ends[stage])
+/** Whether a number has been made by now: of another query's row, once its stage is over; what one types is always there. @param {Model} model @param {string} key @param {number} stage */
+export const made = (model, key, stage) => stage === 0 || model.at >= (model.due.get(key) ?? model.ends[stage])
 
 /** The same place in a walk of another length: the same step of the same stage, or that stage's last. @param {Step} step @param {Step[]} steps */
 export function samePlace(step, steps) {

@@ -16,7 +16,7 @@ export function mountPopover(text, panel, { opened } = {}) {
     if (!open) return
     opened?.()
     const { right } = panel.getBoundingClientRect()
-    panel.classList.toggle('end', right > document.documentElement.clientWidth - 8)
+    panel.classList.toggle('end', right > document.documentElement.clientWidth - 24)
     const first = panel.querySelector('input, button')
     if (first instanceof HTMLElement) first.focus()
   }

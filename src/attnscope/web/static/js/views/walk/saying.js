@@ -9,20 +9,22 @@ import { refKey } from './model.js'
 
 /** @typedef {import("./model.js").Model} Model */
 
-export const mountSaying = () => new Saying()
+/** @param {{step: () => void}} on the reader is done predicting */
+export const mountSaying = (on) => new Saying(on)
 
 class Saying {
   /** @type {Model|null} */ #model = null
   /** @type {number|null} what the reader predicts the next step gives */ #guess = null
   #answer = ''
 
-  constructor() {
+  /** @param {{step: () => void}} on */
+  constructor(on) {
     this.formula = mountFormula()
     this.place = h('span', { class: 'small faint place' })
     this.change = h('span', { class: 'small acc change' })
     this.sentence = h('p', { class: 'step-says' })
     this.ask = h('span', {})
-    this.field = mountField({ label: 'Your prediction', look: 'in', read: readNumber, take: (value) => (this.#guess = value) })
+    this.field = mountField({ label: 'Your prediction', look: 'in', read: readNumber, take: (value) => (this.#guess = value), enter: on.step })
     this.predict = h('div', { class: 'predict' }, h('label', {}, this.ask, ' ', this.field.el), h('span', { class: 'small faint' }, 'then Step'))
     this.answer = h('p', { class: 'answer' })
     this.el = h('div', { class: 'say' }, this.formula.el, h('div', {}, h('div', { class: 'above' }, this.place, this.change), this.sentence, this.answer, this.predict))

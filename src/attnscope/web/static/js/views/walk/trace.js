@@ -11,6 +11,7 @@ import { nameOf, sourcesOf } from './names.js'
 
 const MOST_SOURCES = 8 // lines of a tooltip
 const GAP = 8 // px between a number and its tooltip
+const REST = 700 // ms a field has the focus before its tooltip comes: who types is not to be covered
 /** @type {Record<string, [number, number]>} where an arrow leads: right, down */
 const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }
 
@@ -21,6 +22,7 @@ export function mountTrace(root, on) {
   /** @type {Model|null} */ let model = null
   /** @type {HTMLElement|null} the number that is traced */ let shown = null
   /** @type {HTMLElement|null} the number that the Tab key comes to */ let stop = null
+  let rest = 0
 
   /** @param {EventTarget|null} target @returns {HTMLElement|null} a number that has been made */
   const numberAt = (target) => {
@@ -30,13 +32,14 @@ export function mountTrace(root, on) {
   const numbers = () => [...root.querySelectorAll('[data-ref]')].map((el) => /** @type {HTMLElement} */ (el)).filter((el) => numberAt(el) && el.offsetParent !== null)
 
   function clear() {
+    clearTimeout(rest)
     shown = null
     tip.hidden = true
     for (const el of root.querySelectorAll('.from, .traced')) el.classList.remove('from', 'traced')
   }
 
-  /** @param {HTMLElement} el */
-  function trace(el) {
+  /** @param {HTMLElement} el @param {boolean} [quiet] without the tooltip */
+  function trace(el, quiet = false) {
     clear()
     if (!model) return
     shown = el
@@ -51,14 +54,15 @@ export function mountTrace(root, on) {
     const sources = sourcesOf(model, operands)
     put(tip, h('div', { class: 'dim' }, nameOf(model, ref)), h('b', {}, places(model.values.at(ref.grid, ...ref.at))),
       ...(sources.length ? [h('dl', {}, ...sources.slice(0, MOST_SOURCES).flatMap(({ name, values }) => [h('dt', {}, name), h('dd', {}, vector(values))]))] : [h('div', { class: 'faint' }, origin(ref))]))
-    tip.hidden = false
-    place(el)
+    tip.hidden = quiet
+    if (!quiet) place(el)
   }
 
   /** Under the number, or over it where there is no room; never past the sides. @param {HTMLElement} el */
   function place(el) {
     const [box, at] = [root.getBoundingClientRect(), el.getBoundingClientRect()]
-    const below = at.bottom + GAP + tip.offsetHeight < innerHeight
+    const floor = document.querySelector('.player')?.getBoundingClientRect().top ?? innerHeight
+    const below = at.bottom + GAP + tip.offsetHeight < floor
     const left = Math.max(0, Math.min(box.width - tip.offsetWidth, at.left - box.left + at.width / 2 - tip.offsetWidth / 2))
     css(tip, { left, top: below ? at.bottom - box.top + GAP : at.top - box.top - GAP - tip.offsetHeight })
   }
@@ -80,14 +84,21 @@ export function mountTrace(root, on) {
   root.addEventListener('focusin', (event) => {
     const el = numberAt(event.target)
     if (!el) return clear()
-    trace(el)
-    if (el.matches('input')) return
+    trace(el, el.matches('input'))
+    if (el.matches('input')) {
+      rest = setTimeout(() => shown === el && trace(el), REST)
+      return
+    }
     announce(el)
     if (stop) stop.tabIndex = -1
     stop = el
     el.tabIndex = 0
   })
   root.addEventListener('focusout', clear)
+  root.addEventListener('input', () => {
+    clearTimeout(rest)
+    tip.hidden = true
+  })
   root.addEventListener('keydown', (event) => {
     const el = numberAt(event.target)
     const arrow = ARROWS[event.key]
@@ -109,7 +120,7 @@ export function mountTrace(root, on) {
         stop = numbers().find((el) => !el.matches('input')) ?? null
         if (stop) stop.tabIndex = 0
       }
-      if (shown && numberAt(shown) && shown.isConnected) trace(shown)
+      if (shown && numberAt(shown) && shown.isConnected) trace(shown, tip.hidden)
       else clear()
     },
   }
