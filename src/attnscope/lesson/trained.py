@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
 
 from attnscope.errors import LessonError
 from attnscope.gpt import GPT, load_shipped, shipped_folder
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = "ROMEO:\nBut, soft! what light"
+_GAP = 5  # cells between two small pictures
 LONGEST = 64  # characters: the context of the lesson's model
 _RECORD = "training.json"
 _A_HABIT = 2  # times an even spread, from which on a head is said to have it
@@ -107,25 +107,9 @@ class TrainedHeads(Experiment):
         """Return every head of the lesson's model before and after, and of the embedded model."""
         from attnscope.lesson.drawing import figure
 
-        sizes = [model.weights.shape[:2] for model in self.models]
-        deep = max(layers for layers, _ in sizes)
-        wide = sum(heads for _, heads in sizes) + 2
-        made, axes = figure(deep, wide, size=(0.72 * wide, 0.78 * deep + 0.5))
-        for one in axes.ravel():
-            one.set_axis_off()
-        first = 0
-        for model in self.models:
-            layers, heads = model.weights.shape[:2]
-            for layer in range(layers):
-                for head in range(heads):
-                    _small(axes[layer, first + head], model.weights[layer, head])
-            axes[0, first].set_title(model.title, loc="left", fontsize=10)
-            for layer in range(layers):
-                place = axes[layer, first].transAxes
-                axes[layer, first].text(
-                    -0.08, 0.5, f"L{layer}", transform=place, ha="right", va="center", fontsize=8
-                )
-            first += heads + 1
+        made, axes = figure(1, len(self.models), size=(13.0, 5.0))
+        for one, model in zip(axes, self.models, strict=True):
+            _mosaic(one, model)
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -222,13 +206,26 @@ def _untrained(trained: GPT, seed: int) -> GPT:
     return GPT(trained.config, trained.tokenizer, seed=seed).eval()
 
 
-def _small(axes: Any, grid: Tensor) -> None:
-    """One head as a small picture, each row by its largest weight, as the page's are."""
+def _mosaic(axes: Any, model: Looked) -> None:
+    """Every head as a small picture, layers down and heads across, each row by its largest weight."""
     from attnscope.lesson.drawing import colour_map
 
-    seen = torch.ones_like(grid).tril() > 0
-    by_row = (grid / grid.amax(dim=-1, keepdim=True)).masked_fill(~seen, torch.nan)
-    axes.imshow(by_row.numpy(), cmap=colour_map(), vmin=0, vmax=1)
+    layers, heads, t, _ = model.weights.shape
+    side = t + _GAP
+    whole = torch.full((layers * side, heads * side), torch.nan)
+    seen = torch.ones(t, t).tril() > 0
+    for layer in range(layers):
+        for head in range(heads):
+            grid = model.weights[layer, head]
+            by_row = (grid / grid.amax(dim=-1, keepdim=True)).masked_fill(~seen, torch.nan)
+            whole[layer * side : layer * side + t, head * side : head * side + t] = by_row
+    axes.imshow(whole.numpy(), cmap=colour_map(), vmin=0, vmax=1, interpolation="nearest")
+    axes.set_xticks([head * side + t / 2 for head in range(heads)], [f"H{head}" for head in range(heads)])
+    axes.set_yticks([layer * side + t / 2 for layer in range(layers)], [f"L{at}" for at in range(layers)])
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title(model.title, loc="left")
 
 
 def _times(most: float, even: float) -> str:
