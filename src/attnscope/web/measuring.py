@@ -158,7 +158,7 @@ def _measure(job: Job, lengths: tuple[int, ...], before: threading.Thread | None
         found = measure_cost(lengths=lengths, budget_mb=job.budget_mb, progress=job.tell, stop=job.stop)
         job.end("done", result=found)
     except Stopped:
-        return
+        job.end("cancelled")
     except AttnscopeError as error:
         job.end("failed", error=error_fields(error))
     except Exception as error:
