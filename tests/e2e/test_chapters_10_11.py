@@ -1,4 +1,4 @@
-"""Chapters 10 and 11 of the page, and the glossary: what stands there is Python's, and keys reach all of it."""
+"""Chapters 10 and 11 of the page, and the glossary: what stands there is Python's, and keys reach it."""
 
 from __future__ import annotations
 
@@ -269,9 +269,8 @@ def test_the_next_character_without_a_whole_head_is_python_s(
         page.keyboard.press(key)
     assert walk.state()["cut"] == "1.3.26"
     assert walk.state()["out"] == "head"
-    expect(knockout.locator(".said")).to_contain_text(
-        f"Without the whole of layer 1, head 3 the probabilities move by {number(float(out.heads.moved[1, 3]), 4)}"
-    )
+    said, moved = knockout.locator(".said"), number(float(out.heads.moved[1, 3]), 4)
+    expect(said).to_contain_text(f"Without the whole of layer 1, head 3 the probabilities move by {moved}")
     assert bars(page) == expected(out, out.heads, (1, 3))
 
 
