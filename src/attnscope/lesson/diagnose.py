@@ -96,12 +96,14 @@ def diagnose(
 def _whole(given: Given) -> tuple[Finding, ...]:
     b, h = given.weights.shape[:2]
     heads = [(i, j) for i in range(b) for j in range(h)]
-    off = [place for place in heads if bool(off_rows(given.head(*place)).any())]
-    spread = across(given, off) if off else None
-    if spread is not None:
-        return (spread,)
-    each = [(place, one) for place in heads for one in _head(given.head(*place))]
-    return _merged(each)
+    off, each = [], []
+    for place in heads:
+        head = given.head(*place)
+        if bool(off_rows(head).any()):
+            off.append(place)
+        each += [(place, one) for one in _head(head)]
+    spread = across(given, off) if len(off) == len(heads) else None
+    return _merged(each) if spread is None else (spread,)
 
 
 def _head(head: Head) -> list[Finding]:

@@ -70,11 +70,9 @@ class OrderDiagnosis:
     def measured(self) -> str:
         """Return how it was measured, with the numbers, in a sentence."""
         said = (
-            f"Over {count(self.shuffles)} shuffles of {count(self.tokens)} tokens in {self.dtype}, "
-            "shuffled outputs "
-            f"and outputs of shuffled tokens differ by at most {number(self.as_it_is.difference, 4)} of "
-            "the largest "
-            "output"
+            f"Over {count(self.shuffles)} shuffles of {count(self.tokens)} tokens in {self.dtype}, shuffled "
+            "outputs and outputs of shuffled tokens differ by at most "
+            f"{number(self.as_it_is.difference, 4)} of the largest output"
         )
         if self.unmasked is not None:
             said += f", and by {number(self.unmasked.difference, 4)} with the mask lifted"
@@ -264,9 +262,8 @@ def _said(
         findings = (Finding("no_positions", sentence, remedy, True, evidence),)
     elif unmasked is not None and unmasked.equivariant:
         sentence = (
-            "With its mask lifted, shuffled tokens give the same outputs, shuffled: the mask alone "
-            "carries order, and "
-            "there are no positions"
+            "With its mask lifted, shuffled tokens give the same outputs, shuffled: the mask alone carries "
+            "order, and there are no positions"
         )
         findings = (Finding("no_positions", sentence, remedy, True, evidence),)
     else:

@@ -83,7 +83,7 @@ def spread(*, widths: Sequence[int] = WIDTHS, pairs: int = 10_000, seed: int = 0
     For independent numbers of mean 0 and variance 1 the variance of q·k is d (Vaswani et al. 2017, footnote
     4). Raises LessonError for a width under 1 or fewer than two pairs.
     """
-    _check(widths, pairs=pairs)
+    _check(widths, {"pairs": (pairs, 2)})
     generator = torch.Generator().manual_seed(seed)
     edges = torch.arange(-_REACH, _REACH + _BIN, _BIN)
     deviations, counts = [], []
@@ -173,9 +173,8 @@ class Saturation(Experiment):
                 f"One query, and the medians of {count(self.draws)}, at d = {count(d)}",
                 ("", *names, *(f"{name}, median" for name in names)),
                 rows,
-                f"Even shares have an entropy of ln {self.keys} = {number(self.even, 3)} nats. The "
-                "division makes the "
-                f"median gradient {typed(factor, 0)} times larger.",
+                f"Even shares have an entropy of ln {self.keys} = {number(self.even, 3)} nats. The division "
+                f"makes the median gradient {typed(factor, 0)} times larger.",
             ),
         ]
 
@@ -208,7 +207,7 @@ def saturation(
     The first draw is the one whose weights are kept. Weights, and the gradient through them, are those of the
     dense steps in float64. Raises LessonError for a width under 1, fewer than two keys, or no draw.
     """
-    _check(widths, keys=keys, draws=draws + 1)
+    _check(widths, {"keys": (keys, 2), "draws": (draws, 1)})
     kept = []
     for d in widths:
         products, scaled = _drawn(d, keys, draws, seed)
@@ -262,9 +261,9 @@ def _shown(x: float) -> str:
     return number(x, 4) if abs(x) >= 1e-3 or x == 0 else number(x, 6)
 
 
-def _check(widths: Sequence[int], **least: int) -> None:
+def _check(widths: Sequence[int], least: dict[str, tuple[int, int]]) -> None:
     if not widths or any(d < 1 for d in widths) or list(widths) != sorted(set(widths)):
         raise LessonError(f"widths are {list(widths)}", wanted="Whole numbers from 1 up, in order")
-    for name, value in least.items():
-        if value < 2:
-            raise LessonError(f"{name} is too small", wanted="More than one value to measure")
+    for name, (value, smallest) in least.items():
+        if value < smallest:
+            raise LessonError(f"{name}={value}", wanted=f"{smallest} or more")

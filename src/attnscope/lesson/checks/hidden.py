@@ -15,8 +15,8 @@ from attnscope.lesson.numbers import count, number
 INVERTED = 0.99  # of the weight on hidden cells: more than any leak leaves the visible ones
 _FAINT = 1e-3  # of a row's smallest visible weight
 _TURN = (
-    "attnscope and F.scaled_dot_product_attention take True = may attend; nn.MultiheadAttention takes True = "
-    "hidden: hand over ~mask"
+    "attnscope and F.scaled_dot_product_attention take True = may attend; nn.MultiheadAttention takes True "
+    "= hidden: hand over ~mask"
 )
 _FILL = "Fill with -inf: exp(-inf) is 0 exactly, and a row that sees nothing is 0 throughout"
 
@@ -42,9 +42,8 @@ def hidden(head: Head) -> Finding | None:
     if share >= INVERTED and total:
         return Finding(
             "inverted_mask",
-            f"{number(share, 3)} of the weight lies on keys that the mask hides, and "
-            f"{number(1 - share, 3)} on "
-            "those it shows: the mask was read the wrong way round",
+            f"{number(share, 3)} of the weight lies on keys that the mask hides, and {number(1 - share, 3)} "
+            "on those it shows: the mask was read the wrong way round",
             _TURN,
             True,
             seen,
@@ -61,14 +60,12 @@ def _leak(head: Head, on_dark: Tensor, cells: int, seen: dict[str, float]) -> Fi
     if visible is not None and not bool(visible[i].any()):
         sentence = (
             f"Query {i} sees no key, and its row holds {number(largest, 3)}: a finite fill turns a row "
-            "without keys "
-            "into even shares"
+            "without keys into even shares"
         )
     else:
         sentence = (
             f"{count(cells)} hidden cells hold weight, up to {number(largest, 7)} at query {i}, key {j}: "
-            "they were "
-            "filled with a finite number"
+            "they were filled with a finite number"
         )
     if fill is not None:
         sentence += f", about {number(fill, 1)}"
@@ -105,8 +102,7 @@ def _upside_down(head: Head) -> Finding | None:
     return Finding(
         "inverted_mask",
         "Each query has weight on the keys after it alone, and none on itself or before: a causal mask "
-        "read the "
-        "wrong way round looks like this",
+        "read the wrong way round looks like this",
         _TURN,
         False,
         {"share_on_hidden": 1.0, "hidden_cells_with_weight": float(later.sum())},
@@ -129,9 +125,8 @@ def _faint_future(head: Head) -> Finding | None:
     look = "every row holds one and the same weight" if same else "weights are faint"
     return Finding(
         "leaking_fill",
-        f"Above the diagonal {look}, up to "
-        f"{number(largest, 7)}, where a causal mask gives 0: hidden cells may have been filled with a "
-        "finite number",
+        f"Above the diagonal {look}, up to {number(largest, 7)}, where a causal mask gives 0: hidden cells "
+        "may have been filled with a finite number",
         f"{_FILL}. Hand over the mask to be certain",
         False,
         {"largest": largest, "hidden_cells_with_weight": float((head.weights * later > 0).sum())},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,16 @@ class Head:
         if self.places is not None:
             return 2 * 10.0**-self.places
         return 0.03 if self.dtype in _UNIT else 1e-3
+
+    def some(self, most: int) -> Head:
+        """The same head with at most so many of its rows, evenly chosen."""
+        tq = self.weights.shape[0]
+        if tq <= most:
+            return self
+        rows = torch.linspace(0, tq - 1, most, device=self.weights.device).long()
+        visible = None if self.visible is None else self.visible[rows]
+        q = None if self.q is None else self.q[:, :, rows]
+        return replace(self, weights=self.weights[rows], visible=visible, q=q)
 
     def turned(self) -> Head:
         """The same cells with keys for rows, for what was normalised over queries."""

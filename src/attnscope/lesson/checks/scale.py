@@ -16,7 +16,10 @@ from attnscope.lesson.numbers import number, typed
 
 SATURATED = 0.99  # the middle row's largest weight
 _FEWEST_KEYS = 4  # a row of fewer is soon decided
-_FEWEST_PAIRS = 4  # independent pairs of weights: fewer fit any scale
+_FEWEST_PAIRS = 4  # independent pairs of weights: fewer may fit a scale by chance
+_LEAST_PAIRS = 2  # from here on a scale of exactly 1 is told, where it fits to the last places
+_EXACT = 1e-6
+_ROWS = 256  # looked at, evenly chosen, in a longer grid: a scale is the same in all
 _BETTER = 4.0  # times nearer than the right scale
 
 
@@ -25,7 +28,7 @@ def scale(head: Head) -> Finding | None:
     fit = None if head.q is None else _fit(head)
     if fit is None:
         return _saturated(head)
-    right, plain, fitted, at, d = fit
+    right, plain, fitted, at, d, pairs = fit
     seen = {
         "fitted_scale": fitted,
         "right_scale": d**-0.5,
@@ -36,25 +39,25 @@ def scale(head: Head) -> Finding | None:
     floor = 1e-4 if head.close < 0.01 else 0.004
     if right <= floor or d == 1:
         return None
-    if plain <= head.close and plain * _BETTER < right:
+    enough = pairs >= _FEWEST_PAIRS
+    if plain <= (head.close if enough else _EXACT) and plain * _BETTER < right:
         middle, entropy = _middle(head)
         return Finding(
             "unscaled",
             f"The weights are softmax of q·k times {typed(fitted, 3)}, where 1/√{int(d)} = "
-            f"{number(d**-0.5, 3)} is "
-            f"wanted: q·k was not divided by √d. The middle row has {number(middle, 3)} on its largest key",
+            f"{number(d**-0.5, 3)} is wanted: q·k was not divided by √d. The middle row has "
+            f"{number(middle, 3)} on its largest key",
             "Divide q·k by √d, unless the model means it so (T5) or q was divided before it came here",
             True,
             seen | {"median_largest": middle, "median_entropy": entropy},
         )
     if right <= head.close:
         return None
-    if at <= head.close and at * _BETTER < right and fitted > 0:
+    if enough and at <= head.close and at * _BETTER < right and fitted > 0:
         return Finding(
             "other_scale",
             f"The weights are softmax of q·k times {number(fitted, 4)}, where 1/√{int(d)} = "
-            f"{number(d**-0.5, 4)} is "
-            "usual",
+            f"{number(d**-0.5, 4)} is usual",
             "Look whether the scale is divided by twice, by d, or by the model's own rule",
             False,
             seen,
@@ -62,19 +65,21 @@ def scale(head: Head) -> Finding | None:
     return _saturated(head)
 
 
-def _fit(head: Head) -> tuple[float, float, float, float, float] | None:
-    """Errors at 1/sqrt(d) and at 1, the fitted scale and its error, and d; None where there is too little.
+def _fit(head: Head) -> tuple[float, float, float, float, float, int] | None:
+    """Errors at 1/sqrt(d) and at 1, the fitted scale and its error, d, pairs; None where there are too few.
 
     Where score = c q.k, ln w(i, j) = c q.k + a constant of row i: c is the slope of a line through each row's
     own middle, weighted by w.
     """
+    head = head.some(_ROWS)
     if head.q is None or head.k is None:
         return None
     w = head.weights / head.weights.sum(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).tiny)
     seen = w > 0 if head.visible is None else (w > 0) & head.visible
     w = w * seen
     w = w / w.sum(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).tiny)
-    if int((seen.sum(dim=1) - 1).clamp_min(0).sum()) < _FEWEST_PAIRS:
+    pairs = int((seen.sum(dim=1) - 1).clamp_min(0).sum())
+    if pairs < _LEAST_PAIRS:
         return None
     products = steps(head.q, head.k, head.k).products[0, 0]
     logs = w.masked_fill(~seen, 1.0).log()
@@ -85,7 +90,7 @@ def _fit(head: Head) -> tuple[float, float, float, float, float] | None:
     fitted = float((w * x * y).sum()) / spread
     d = float(head.q.shape[-1])
     right, plain, at = (_error(head, w, seen, c) for c in (d**-0.5, 1.0, fitted))
-    return right, plain, fitted, at, d
+    return right, plain, fitted, at, d, pairs
 
 
 def _centred(x: Tensor, w: Tensor) -> Tensor:
@@ -125,8 +130,7 @@ def _saturated(head: Head) -> Finding | None:
     return Finding(
         "saturated",
         f"The middle row has {number(middle, 4)} on its largest key: softmax is saturated, by a missing "
-        "scale, by "
-        "large q and k, or because the head learned to look at one key",
+        "scale, by large q and k, or because the head learned to look at one key",
         "Hand over q and k: they tell whether a scale is missing",
         False,
         {"median_largest": middle, "median_entropy": entropy, "rows": float(rows.sum())},
