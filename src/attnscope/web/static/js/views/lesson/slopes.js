@@ -30,7 +30,7 @@ export function mountSlopes(el, data, on) {
   const says = h('p', { class: 'caption' })
   put(el, h('div', { class: 'controls' }, slider.el), h('div', { class: 'sloped' },
     h('div', {}, grid.el, h('div', { class: 'under' }, legend.el, h('span', { class: 'void' }, h('i', { class: 'hatch' }), 'future: exactly 0'))),
-    h('div', {}, h('div', { class: 'wide' }, h('table', { class: 'nums' }, h('caption', {}, `Weights of the last of ${t} tokens`), h('thead', {}, head), h('tbody', {}, ...lines))), says)))
+    h('div', {}, h('div', { class: 'wide' }, h('table', { class: 'nums wraps' }, h('caption', {}, `Weights of the last of ${t} tokens`), h('thead', {}, head), h('tbody', {}, ...lines))), says)))
   const causal = upTo(t).map((_, i) => upTo(t).map((__, j) => j <= i))
   return {
     /** @param {Parameters} state */
