@@ -71,8 +71,8 @@ class Module(Experiment):
         )
         held = (
             ("largest weight above the diagonal", number(self.above, 3)),
-            ("largest difference from F.scaled_dot_product_attention", f"{self.difference:.1e}"),
-            ("largest difference from the code below", f"{self.short_difference:.1e}"),
+            ("largest difference from F.scaled_dot_product_attention", _tiny(self.difference)),
+            ("largest difference from the code below", _tiny(self.short_difference)),
         )
         code = tuple((line.code, line.shape) for line in self.code)
         return [
@@ -135,6 +135,12 @@ def code_lines() -> tuple[CodeLine, ...]:
         CodeLine("class CausalSelfAttention(nn.Module):", ""),
         *(CodeLine(code.rstrip(), shape) for code, _, shape in parts),
     )
+
+
+def _tiny(x: float) -> str:
+    """A number far below 1 with two digits: 1.2e−7; 0 for exactly zero."""
+    digits, _, exponent = f"{x:.1e}".partition("e")
+    return f"{digits}e{int(exponent)}".replace("-", "−") if x else "0"
 
 
 def _shape(sizes: tuple[int, ...]) -> str:

@@ -48,7 +48,7 @@ class Sinusoids(Experiment):
         )
         return [
             Table(f"Cosine similarity of position {self.position}", ("with position", "similarity"), alike),
-            Table("One turn of a wave takes", ("rows", "tokens"), waves),
+            Table("One turn of a wave takes", ("numbers of the vector", "tokens"), waves),
         ]  # fmt: skip
 
     def plot(self) -> Figure:
