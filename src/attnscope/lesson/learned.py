@@ -43,7 +43,7 @@ class LearnedPositions(Experiment):
                 ((count(t), count(d), count(self.parameters)),),
                 f"There is no row {t}: a longer text cannot be read.",
             ),
-            Table(f"Cosine similarity of learned position {self.position}", ("with position", "similarity"), alike),
+            Table(f"Cosine similarity of learned position {self.position}", ("with", "similarity"), alike),
         ]  # fmt: skip
 
     def plot(self) -> Figure:
