@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { changeSentence } from '../../src/attnscope/web/static/js/pure/walk/change.js'
 import { textOf } from '../../src/attnscope/web/static/js/pure/walk/fill.js'
-import { exact, three, two, typed, written } from '../../src/attnscope/web/static/js/pure/walk/format.js'
+import { amount, exact, three, two, typed, written } from '../../src/attnscope/web/static/js/pure/walk/format.js'
 import { guessSentence } from '../../src/attnscope/web/static/js/pure/walk/guess.js'
 import { withMask, withNumber, withScale, withWord } from '../../src/attnscope/web/static/js/pure/walk/sheet.js'
 import { stepsOf } from '../../src/attnscope/web/static/js/pure/walk/steps.js'
@@ -110,6 +110,7 @@ test('a guess is told how close it was', () => {
 test('numbers are written as a person rounds them, and exactly where all digits are wanted', () => {
   assert.deepEqual([0.105, 1.005, 2.675, -0.105].map(two), ['.11', '1.01', '2.68', '−.11'])
   assert.deepEqual([0.125, 2, 1e6, -1.25e13, -0].map((x) => typed(x)), ['.125', '2', '1,000,000', '−1.25e13', '0'])
+  assert.deepEqual([16.9188, 1, 0.70469, 0.0013368, 0.9996, 0.000123, 1e-7, 0].map(amount), ['16.92', '1', '.705', '.00134', '1', '1.2e−4', '1e−7', '0'])
   assert.deepEqual([0.0625, 1, 0, 3e-5].map(three), ['.063', '1.000', '0', '3e−5'])
   assert.deepEqual([1 / 3, -0.5, 1e-7, 2, -Infinity].map(exact), ['.3333333333333333', '−.5', '1e−7', '2', '−∞'])
 })

@@ -19,7 +19,8 @@ STAGES = (
 
 FORM = {
     **dict.fromkeys(("x", "wq", "wk", "wv", "q", "k", "v", "products"), "typed"),
-    **dict.fromkeys(("scaled", "scores", "peaks", "shifts", "gaps", "exps", "sums"), "two"),
+    **dict.fromkeys(("scaled", "scores", "peaks", "shifts", "gaps"), "two"),
+    **dict.fromkeys(("exps", "sums"), "amount"),
     **dict.fromkeys(("weights", "wholes", "parts", "out"), "three"),
 }
 """How the numbers of each grid are written."""

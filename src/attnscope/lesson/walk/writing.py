@@ -14,6 +14,7 @@ from attnscope.lesson.numbers import number
 NUDGE = 1 + 2.0**-42
 SMALLEST = 1e-300  # below, two float64 paths to the same number agree in hardly a digit: written as 0
 LARGEST = 1e7  # from here on a power of ten is read better than its digits
+SMALL = 1e-3  # and below, too
 _PLACES = {"typed": 4, "two": 2}
 
 
@@ -44,12 +45,28 @@ def three(x: float) -> str:
     return _large(x) or number(_nudged(x), 3)
 
 
+def amount(x: float) -> str:
+    """Return x to two places, and to three digits below 1: what is divided must not be a mere 0.01.
+
+    >>> amount(16.9188), amount(1.0), amount(0.70469), amount(0.0013368), amount(0.000123)
+    ('16.92', '1', '.705', '.00134', '1.2e−4')
+    """
+    size = abs(_nudged(x))
+    if size >= 1 or size == 0:
+        return two(x)
+    sign = "−" if x < 0 else ""
+    if size >= SMALL:
+        return sign + f"{size:.3g}".removeprefix("0")
+    digits, exponent = f"{size:.1e}".split("e")
+    return f"{sign}{digits.removesuffix('.0')}e−{abs(int(exponent))}"
+
+
 def thousandths(x: float) -> int:
     """Return what `three` shows of x in [0, 1], in thousandths."""
     return int(x * NUDGE * 1000 + 0.5)
 
 
-FORMS: dict[str, Callable[[float], str]] = {"typed": typed, "two": two, "three": three}
+FORMS: dict[str, Callable[[float], str]] = {"typed": typed, "two": two, "three": three, "amount": amount}
 
 
 def _short(x: float, places: int) -> str:

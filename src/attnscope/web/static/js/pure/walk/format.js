@@ -10,6 +10,7 @@ const NUDGE = 1 + 2 ** -42
 export const SMALLEST = 1e-300
 // from here on a power of ten is read better than its digits
 const LARGEST = 1e7
+const SMALL = 1e-3 // and below, too
 
 /** x as one types it, up to four places: 2, .125, −.5, 1.25e7. @param {number} x @param {number} [places] */
 export const typed = (x, places = 4) => short(x, places)
@@ -25,8 +26,18 @@ export const three = (x) => large(x) || fixed(nudged(x), 3)
 
 export const weight = three
 
+/** x to two places, and to three digits below 1, for what is divided: 16.92, .705, .00134, 1.2e−4. @param {number} x */
+export function amount(x) {
+  const size = Math.abs(nudged(x))
+  if (size >= 1 || size === 0) return two(x)
+  const sign = x < 0 ? MINUS : ''
+  if (size >= SMALL) return sign + withoutZeros(size.toPrecision(3)).replace(/^0/, '')
+  const [digits, exponent] = size.toExponential(1).split('e')
+  return `${sign}${digits.replace(/\.0$/, '')}e${exponent.replace('-', MINUS)}`
+}
+
 /** @type {Record<string, (x: number) => string>} */
-const FORMS = { typed, two, three }
+const FORMS = { typed, two, three, amount }
 
 /** x as numbers of its grid are written. @param {Recipe} recipe @param {string} grid @param {number} x @param {string} [form] */
 export const written = (recipe, grid, x, form) => FORMS[form ?? recipe.forms[grid]](x)

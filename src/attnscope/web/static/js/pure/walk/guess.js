@@ -1,6 +1,6 @@
 // How close a reader's guess at the number of a step came.
 
-import { written } from './format.js'
+import { typed, written } from './format.js'
 
 /** @typedef {import("./types.js").Recipe} Recipe */
 /** @typedef {import("./types.js").Step} Step */
@@ -18,6 +18,6 @@ export function guessSentence(recipe, step, values, guessed) {
   const way = guessed < value ? 'low' : 'high'
   const name = guess === is ? 'right' : gap <= CLOSE * Math.abs(value) ? `close ${way}` : way
   /** @type {Record<string, string>} */
-  const slots = { guess, value: is, gap: written(recipe, grid, gap) }
+  const slots = { guess, value: is, gap: typed(gap, is.includes('.') && Math.abs(value) < 1 ? 3 : 2) }
   return recipe.guess[name].replace(/\{(\w+)\}/g, (_, slot) => slots[slot])
 }
