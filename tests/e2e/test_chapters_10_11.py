@@ -177,11 +177,11 @@ def test_weights_and_products_are_python_s_for_every_head(open_chapter: Open, no
     for layer, head in ((0, 5), (3, 2), (5, 2)):
         page = open_chapter(11, row=f"{layer}.{head}.12")
         columns = part(page, "norms").locator(".twin")
-        above = columns.locator(".twin-number:first-child").all_text_contents()
-        below = columns.locator(".twin-number:last-child").all_text_contents()
+        above = columns.locator(".twin-number:first-child .amount").all_text_contents()
+        below = columns.locator(".twin-number:last-child .amount").all_text_contents()
         assert above == [weight(float(w)) for w in norms.weights[layer, head, -1]]
         assert below == [weight(float(p)) for p in norms.products[layer, head, -1]]
-        assert columns.locator(".twin-char").all_text_contents() == [in_sight(c) for c in norms.line]
+        assert columns.locator(".twin-char .char").all_text_contents() == [in_sight(c) for c in norms.line]
 
 
 def test_the_heads_in_which_another_key_comes_first_are_pointed_out(
@@ -250,7 +250,7 @@ def test_the_next_character_with_and_without_an_edge_is_python_s(open_chapter: O
             assert bars(page) == expected(out, found, at)
             said = part(page, "knockout").locator(".said")
             expect(said).to_contain_text(f"the probabilities move by {number(float(found.moved[at]), 4)}.")
-            moved = part(page, "knockout").locator(".twin-number:last-child").all_text_contents()
+            moved = part(page, "knockout").locator(".twin-number:last-child .amount").all_text_contents()
             assert moved == [weight(float(x)) for x in found.moved[layer, head]]
 
 

@@ -174,8 +174,16 @@ class Walk {
     if (title) this.sections.get(number)?.append(h('nav', { class: 'onward', 'aria-label': 'Onward' }, h('span', { class: 'dim' }, 'Next'), h('a', { href: `?chapter=${next}`, 'data-chapter': next }, `${next} · ${title}`)))
   }
 
+  /** Paper is light, whatever the screen is. */
+  paper() {
+    this.look = look('light')
+    this.update()
+  }
+
   listen() {
     onSystemTheme(() => this.relook())
+    addEventListener('beforeprint', () => this.paper())
+    addEventListener('afterprint', () => this.relook())
     part('picker').addEventListener('change', (event) => this.go(Number(/** @type {HTMLSelectElement} */ (event.target).value)))
     addEventListener('click', (event) => {
       const link = event.target instanceof Element ? event.target.closest('a[data-chapter]') : null

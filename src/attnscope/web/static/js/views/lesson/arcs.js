@@ -8,6 +8,8 @@ import { mountSeg } from '../seg.js'
 /** @typedef {import("../../lesson/types.js").On} On @typedef {import("../../lesson/types.js").Parameters} Parameters */
 /** @typedef {{sentences: string[][], endings: string[], masks: string[], asking: number, targets: number[], weights: number[][][], reads: number[][]}} Arcs */
 
+const LEAST = 120 // px; less is a layout on its way
+
 /** @param {HTMLElement} el @param {Arcs} data @param {On} on */
 export function mountArcs(el, data, on) {
   const word = data.sentences[0][data.asking]
@@ -26,7 +28,7 @@ export function mountArcs(el, data, on) {
   function draw() {
     const { map } = on.look()
     figures.forEach(({ words, box }, at) => {
-      if (box.clientWidth) put(box, picture({ words, row: data.weights[at][mask], data, map, label: `“${word}” with “${data.endings[at]}”` }, box.clientWidth))
+      if (box.clientWidth > LEAST) put(box, picture({ words, row: data.weights[at][mask], data, map, label: `“${word}” with “${data.endings[at]}”` }, box.clientWidth))
     })
   }
   const size = new ResizeObserver(draw)

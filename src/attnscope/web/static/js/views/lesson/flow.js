@@ -9,6 +9,7 @@ import { count } from '../../pure/number.js'
 /** @typedef {{t: number, d_model: number, d: number, boxes: Box[], arrows: Arrow[]}} Pipeline */
 
 const FIRST = 'scores'
+const LEAST = 200 // px; less is a layout on its way
 
 /** @param {HTMLElement} el @param {Pipeline} data @param {On} on */
 export function mountFlow(el, data, on) {
@@ -45,7 +46,7 @@ export function mountFlow(el, data, on) {
   })
 
   function draw() {
-    if (!place.clientWidth) return
+    if (place.clientWidth < LEAST) return
     const focused = place.contains(document.activeElement)
     put(place, picture(data, lay(data.boxes, place.clientWidth), chosen))
     if (focused) /** @type {SVGElement|null} */ (place.querySelector(`[data-box="${chosen}"]`))?.focus()

@@ -9,6 +9,8 @@ import { mountSeg } from '../seg.js'
 /** @typedef {import("../../pure/strips.js").Stage} Stage @typedef {import("../../pure/strips.js").Laid} Laid */
 /** @typedef {{t: number, d_model: number, n_heads: number, d_head: number, stages: Stage[], joined_again: boolean, sum_of_parts: number}} Through */
 
+const LEAST = 200 // px; less is a layout on its way
+
 /** @param {HTMLElement} el @param {Through} data @param {On} on */
 export function mountThrough(el, data, on) {
   const names = Array.from({ length: data.n_heads }, (_, head) => ({ value: String(head), text: String(head) }))
@@ -27,7 +29,7 @@ export function mountThrough(el, data, on) {
   let head = 0
 
   function draw() {
-    if (!place.clientWidth) return
+    if (place.clientWidth < LEAST) return
     const laid = layStrips(data.stages, data.d_model, place.clientWidth)
     list.classList.toggle('rows', !laid.narrow)
     put(place, picture(data, laid, head))

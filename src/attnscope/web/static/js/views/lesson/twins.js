@@ -1,7 +1,7 @@
 // Two rows of bars over and under the same characters: two amounts of every key in one line, and one key chosen.
 
 import { attr, css, h, put, say } from '../../dom.js'
-import { label as written, spoken } from '../../pure/marks.js'
+import { label as written } from '../../pure/marks.js'
 import { weight, weight7 } from '../../pure/number.js'
 
 /** @typedef {import("../../types.js").Token} Token */
@@ -18,10 +18,14 @@ export function mountTwins({ label, line, names, choose }) {
   const tokens = [...line].map(character)
   const columns = tokens.map((token, key) => {
     const parts = { above: h('i'), below: h('i') }
-    const numbers = { above: h('span', { class: 'twin-number' }), below: h('span', { class: 'twin-number' }) }
+    const amounts = { above: h('span', { class: 'amount' }), below: h('span', { class: 'amount' }) }
+    // the name of an option is what it holds, with the words that the eye reads at the left
+    const number = (/** @type {HTMLElement} */ amount, /** @type {string} */ name) => h('span', { class: 'twin-number' }, h('span', { class: 'sr' }, `${name} `), amount)
     const el = h('div', { class: 'twin', role: 'option', 'data-key': key, tabindex: '-1' },
-      numbers.above, h('span', { class: 'twin-bar' }, parts.above), h('span', { class: 'twin-char' }, written(token)), h('span', { class: 'twin-bar below' }, parts.below), numbers.below)
-    return { el, token, parts, numbers }
+      number(amounts.above, names[0]), h('span', { class: 'twin-bar' }, parts.above),
+      h('span', { class: 'twin-char' }, h('span', { class: 'char' }, written(token)), h('span', { class: 'sr' }, ` ${token.spoken} ${key} `)),
+      h('span', { class: 'twin-bar below' }, parts.below), number(amounts.below, names[1]))
+    return { el, token, parts, amounts }
   })
   const list = h('div', { class: 'twins-list', role: 'listbox', 'aria-label': label, 'aria-orientation': 'horizontal', style: { '--keys': String(tokens.length) } }, ...columns.map((column) => column.el))
   const heads = h('div', { class: 'twins-names', 'aria-hidden': 'true' }, h('span', {}, names[0]), h('span', {}, names[1]))
@@ -53,16 +57,14 @@ export function mountTwins({ label, line, names, choose }) {
     update({ above, below, key }) {
       chosen = key
       const most = { above: Math.max(...above), below: Math.max(...below) }
-      columns.forEach(({ el: column, token, parts, numbers }, j) => {
+      columns.forEach(({ el: column, token, parts, amounts }, j) => {
         css(parts.above, { height: `${(100 * above[j]) / most.above}%` })
         css(parts.below, { height: `${(100 * below[j]) / most.below}%` })
-        say(numbers.above, weight(above[j]))
-        say(numbers.below, weight(below[j]))
+        say(amounts.above, weight(above[j]))
+        say(amounts.below, weight(below[j]))
         attr(column, 'aria-selected', j === key)
         column.tabIndex = j === key ? 0 : -1
-        const told = [`${names[0]} ${weight7(above[j])}`, `${names[1]} ${weight7(below[j])}`]
-        attr(column, 'aria-label', `${spoken(token)} ${j}: ${told.join(', ')}`)
-        attr(column, 'title', `${written(token)} ${j}\n${told.join('\n')}`)
+        attr(column, 'title', `${written(token)} ${j}\n${names[0]} ${weight7(above[j])}\n${names[1]} ${weight7(below[j])}`)
         column.classList.toggle('most-above', above[j] === most.above)
         column.classList.toggle('most-below', below[j] === most.below)
       })
