@@ -141,8 +141,9 @@ class Walk(Opened):
             self.page.keyboard.press(key)
 
     def type(self, label: str, text: str) -> None:
-        """Type into a field as a person does: click, type, Enter."""
+        """Type into a field as a person does: click, mark all, type, Enter."""
         self.page.get_by_label(label, exact=True).click()
+        self.page.keyboard.press("Control+a")
         self.page.keyboard.type(text)
         self.page.keyboard.press("Enter")
 

@@ -69,7 +69,7 @@ def test_play_goes_on_until_the_end_and_pause_stops_it(walk: Walk) -> None:
     at = walk.place()
     walk.page.wait_for_timeout(1500)
     assert walk.place() == at
-    walk.page.locator("h1").first.click()
+    walk.page.locator("#title-2").click()
     walk.press("Space")
     expect(walk.page.locator(".player .count")).to_have_text("Step 29 of 29 · paused")
 
@@ -126,9 +126,10 @@ def test_the_whole_walk_is_reached_by_keyboard(walk: Walk) -> None:
 
 def test_each_step_is_announced_once(walk: Walk) -> None:
     walk.open(step=3, q=2)
-    walk.page.evaluate(
-        """() => { window.said = []; new MutationObserver(() => window.said.push(document.getElementById('live').textContent))
-            .observe(document.getElementById('live'), {childList: true, characterData: true, subtree: true}) }"""
+    walk.page.locator("#live").evaluate(
+        """live => { window.said = []
+            const keep = () => window.said.push(live.textContent)
+            new MutationObserver(keep).observe(live, {childList: true}) }"""
     )
     walk.press("ArrowRight", "ArrowRight")
     walk.page.wait_for_timeout(100)
@@ -256,7 +257,7 @@ def test_undo_goes_back_through_many_edits(walk: Walk) -> None:
         walk.page.get_by_label("Scale by √d").click()
         outs.append(walk.text(".walk .out"))
     for wanted in reversed(outs[:-1]):
-        walk.page.locator("h1").first.click()
+        walk.page.locator("#title-2").click()
         walk.press("Control+z", "Control+z")
         assert walk.text(".walk .out") == wanted
     assert walk.page.get_by_role("button", name="Undo").is_disabled()
@@ -349,7 +350,7 @@ def test_a_link_keeps_query_step_mask_and_edits(walk: Walk) -> None:
     walk.open(step=20, q=3, mask="causal")
     walk.type("key of cat, component 2", "1.5")
     walk.press("Escape")
-    walk.page.locator("h1").first.click()
+    walk.page.locator("#title-2").click()
     walk.press("ArrowRight")
     seen = (walk.numbers(), walk.place(), walk.text(".step-says"))
     state = walk.state()

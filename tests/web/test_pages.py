@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from starlette.testclient import TestClient
 
+from attnscope.lesson import SECTIONS
+from attnscope.web import pages
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue
 
@@ -17,6 +22,34 @@ def test_the_root_leads_to_the_page(client: TestClient) -> None:
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["cache-control"] == "no-cache"
+
+
+def test_walk_holds_every_chapter_in_order_and_lists_it(client: TestClient) -> None:
+    answer = client.get("/walk")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-cache"
+    numbers = [one.number for one in SECTIONS]
+    for pattern in (
+        r'<section class="chapter" data-chapter="(\d+)" aria-labelledby="title-\d+" hidden>',
+        r'<h1 id="title-(\d+)"',
+        r'<a href="walk\?chapter=(\d+)"',
+        r'<option value="(\d+)">',
+    ):
+        assert [int(number) for number in re.findall(pattern, answer.text)] == numbers, pattern
+    assert "Why divide by √d</a>" in answer.text
+    assert "<!-- chapters -->" not in answer.text
+    assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son\w+=", answer.text)
+
+
+def test_a_chapter_without_a_text_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "walk.html").write_text("<!-- rail -->|<!-- picker -->|<!-- chapters -->", encoding="utf-8")
+    (tmp_path / "chapters" / "03.html").write_text("<h1>three</h1>\n", encoding="utf-8")
+    monkeypatch.setattr(pages, "STATIC", tmp_path)
+    rail, picker, chapters = pages.walk_page().split("|")
+    assert rail.count("<li") == picker.count("<option") == chapters.count("<section") == 1
+    assert "<h1>three</h1>" in chapters and 'data-chapter="3"' in chapters
 
 
 @pytest.mark.parametrize(

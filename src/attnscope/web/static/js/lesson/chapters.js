@@ -1,4 +1,3 @@
-// @ts-nocheck while some chapters are still to come
 // The chapters' modules, each loaded when its chapter is first shown. The list is literal so that a bundler finds every one.
 
 /** @type {Record<number, () => Promise<import("./types.js").Module>>} */

@@ -36,7 +36,7 @@ export function mountNumber({ text, stage, still = false, look = '' }) {
  * @param {Form} form @param {number} size @param {string} [frame] class of the frame
  */
 export function mountVector(form, size, frame = 'vec') {
-  const numbers = Array.from({ length: size }, () => mountNumber({ ...form, still: true }))
+  const numbers = Array.from({ length: size }, () => mountNumber({ text: form.text, stage: form.stage, still: true }))
   const el = h('span', {}, ...numbers.map((one) => one.el))
   return {
     el,
