@@ -17,7 +17,7 @@ from attnscope.gpt import GPT
 from attnscope.lesson.drawing import INK_2, INK_3, SERIES, figure
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.line import LINE, in_sight, of_line
-from attnscope.lesson.numbers import weight
+from attnscope.lesson.numbers import count, weight
 from attnscope.nn.heads import project_heads
 from attnscope.plain import plain
 
@@ -74,7 +74,12 @@ class ValueNorms(Experiment):
         heads = tuple(f"H{head}" for head in range(self.norms.shape[1]))
         title = "Last rows in which weight times norm of the projected value ranks another key first"
         return [
-            Table(title, columns, rows, f"{self.rows_changed} of all {self.rows} rows of all heads."),
+            Table(
+                title,
+                columns,
+                rows,
+                f"So it is in {count(self.rows_changed)} of the {count(self.rows)} rows of all heads.",
+            ),
             Table("Norms of the projected values", ("layer", *heads), norms),
         ]
 

@@ -68,7 +68,10 @@ class Pipeline(Experiment):
         )
         does = tuple((box.text, box.says) for box in self.boxes)
         title = f"The pipeline: {self.t} tokens, d_model = {self.d_model}, one head of d = {self.d}"
-        return [Table(title, ("from", "to", "axes", "shape"), rows), Table("", ("box", "does"), does)]
+        return [
+            Table(title, ("from", "to", "axes", "shape"), rows),
+            Table("What each box does", ("box", "does"), does),
+        ]
 
     def plot(self) -> Figure:
         made, axes = figure(size=(13.0, 3.2))

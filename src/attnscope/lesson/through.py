@@ -68,7 +68,7 @@ class ThroughHeads(Experiment):
         title = f"{self.d_model} inputs through {self.n_heads} heads of {self.d_head}, {self.t} tokens"
         note = (
             f"Split and joined again: {'the same bits' if self.joined_again else 'different numbers'}. "
-            f"The heads' own parts add up to the output within {self.sum_of_parts:.0e}."
+            f"The heads’ own parts add up to the output within {self.sum_of_parts:.0e}."
         )
         return [Table(title, ("stage", "axes", "shape", "parts × numbers"), rows, note)]
 
