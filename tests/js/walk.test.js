@@ -98,7 +98,7 @@ test('a sheet is evaluated once', () => assert.equal(evaluate(recipe, fresh), ev
 test('a guess is told how close it was', () => {
   const step = walk(fresh)[16]
   const say = (guess) => guessSentence(recipe, step, evaluate(recipe, fresh), guess)
-  assert.equal(step.ask, 'What is e to the power 2.83?')
+  assert.equal(step.ask, 'What is e to the power 2.8284?')
   assert.equal(say(16.92), 'Right, it is 16.92.')
   assert.equal(say(16.5), 'Close: it is 16.92, so 16.5 is .42 too low.')
   assert.equal(say(17), 'Close: it is 16.92, so 17 is .08 too high.')

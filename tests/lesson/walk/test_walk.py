@@ -82,7 +82,7 @@ def test_a_row_far_from_0_is_moved_by_its_largest_score_and_the_weights_stay() -
     first = texts(sheet, 2, "normalise")[0]
     assert first.startswith(
         "The row’s largest score, 113.14, is far from 0. It is first taken from every score, "
-        "which leaves the weights as they are. e to the power −113.14 is 7.3e−50."
+        "which leaves the weights as they are. e to the power −113.1371 is 7.3e−50."
     )
     assert ("scores", (2, 1)) in operands(values, ("exps", (2, 0)))
 

@@ -19,7 +19,8 @@ STAGES = (
 
 FORM = {
     **dict.fromkeys(("x", "wq", "wk", "wv", "q", "k", "v", "products"), "typed"),
-    **dict.fromkeys(("scaled", "scores", "peaks", "shifts", "gaps"), "two"),
+    **dict.fromkeys(("scaled", "scores", "peaks", "shifts"), "two"),
+    "gaps": "typed",  # in full, so that e to its power can be checked by hand
     **dict.fromkeys(("exps", "sums"), "amount"),
     **dict.fromkeys(("weights", "wholes", "parts", "out"), "three"),
 }
