@@ -113,7 +113,7 @@ def _line(text: str, worths: tuple[float, ...]) -> Line:
     words = tuple(text.split())
     if not 1 <= len(words) <= MOST_WORDS:
         raise LessonError(
-            f"The text {number_of(words)}", wanted=f"1 to {MOST_WORDS} words, with blanks between them"
+            f"The text {_number_of(words)}", wanted=f"1 to {MOST_WORDS} words, with blanks between them"
         )
     seen = [_seen(words, worth) for worth in worths]
     q, k = _heads(words, 1.0)
@@ -139,6 +139,6 @@ def _heads(words: tuple[str, ...], worth: float) -> tuple[Tensor, Tensor]:
     return q, k
 
 
-def number_of(words: tuple[str, ...]) -> str:
-    """Return how many words there are, as the end of a sentence."""
+def _number_of(words: tuple[str, ...]) -> str:
+    """How many words there are, as the end of a sentence."""
     return "has no words" if not words else f"has {number(len(words), 0)} words"

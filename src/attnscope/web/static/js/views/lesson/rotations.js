@@ -81,11 +81,12 @@ function mountDial({ pair, speed, scale }) {
     el: h('div', { class: 'dial' }, plane, h('span', {}, `pair ${pair}: ${degrees}° a token`), h('span', {}, 'adds ', part)),
     /** @param {{q: [number, number], k: [number, number], before: [number, number][], part: number}} now */
     update({ q, k, before, part: adds }) {
-      put(plane,
+      const told = `Pair ${pair}: query [${q.map((x) => fixed(x, 3)).join(', ')}], key [${k.map((x) => fixed(x, 3)).join(', ')}]`
+      put(plane, s('title', {}, told),
         s('circle', { r: SIDE / 2 - 1 }), s('path', { class: 'axis', d: `M${-SIDE / 2 + 1} 0H${SIDE / 2 - 1}M0 ${-SIDE / 2 + 1}V${SIDE / 2 - 1}` }),
         s('path', { class: 'arrow q before', d: shaft(before[0], scale) }), s('path', { class: 'arrow k before', d: shaft(before[1], scale) }),
         s('path', { class: 'arrow k', d: shaft(k, scale) + head(k, scale) }), s('path', { class: 'arrow q', d: shaft(q, scale) + head(q, scale) }))
-      attr(plane, 'aria-label', `Pair ${pair}: query [${q.map((x) => fixed(x, 2)).join(', ')}], key [${k.map((x) => fixed(x, 2)).join(', ')}]`)
+      attr(plane, 'aria-label', told)
       put(part, fixed(adds, 3))
     },
   }
