@@ -116,9 +116,9 @@ STEPS = (
         (
             _cases(
                 ("not scaled", "The scale is off: nothing is divided, and {j}’s score is *{scaled[i,j]}*."),
-                ("first", "*{products[i,j]} ÷ √{:d} = {scaled[i,j]}* is {j}’s score. "
+                ("first", "{j}’s score is *{products[i,j]} ÷ √{:d} = {scaled[i,j]}*. "
                           "Divided by √d, the scores spread no wider when d grows."),
-                "*{products[i,j]} ÷ √{:d} = {scaled[i,j]}* is {j}’s score.",
+                "{j}’s score is *{products[i,j]} ÷ √{:d} = {scaled[i,j]}*.",
             ),
         ),
         ("scaled", "i", "j"),
