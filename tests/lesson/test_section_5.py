@@ -126,7 +126,7 @@ def test_the_tables_hold_the_figures_of_section_5(split: Split, designed: Design
     assert [row[1] for row in split.tables()[1].rows] == ["(10, 10)"] * 4
     assert [row[1] for row in split.tables()[2].rows] == ["64 of 64"] * 4
     a, b = designed.tables()
-    assert a.rows[3][1 + 2] == ".980" and a.rows[0] == ("0 to", "1.000")
+    assert a.rows[3][1 + 2] == ".980" and a.rows[0] == ("0 to", "1.000", *[""] * 5)
     assert b.rows[5][1 + 5] == ".493" and b.rows[5][1 + 1] == ".493"
 
 

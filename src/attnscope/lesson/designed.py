@@ -63,7 +63,7 @@ class DesignedHeads(Experiment):
                 f"Head {name}; a match is worth {typed(self.worth)}",
                 ("", *self.words),
                 tuple(
-                    (f"{i} {word}", *(weight(float(x)) for x in grid[i, : i + 1]))
+                    (f"{i} {word}", *(weight(float(x)) if j <= i else "" for j, x in enumerate(grid[i])))
                     for i, word in enumerate(self.words)
                 ),
                 "Causal: what is left blank is exactly 0.",
