@@ -6,12 +6,11 @@
 /** @typedef {{across: boolean, width: number, height: number, boxes: Map<string, Placed>}} Laid */
 
 const CHARACTER = 7.4 // px of a 13 px character, on average
-const HEIGHT = 34
 const LEAST = 62 // px of an arrow, so that its shape fits over it
-const LINE = 82 // px from box to box, down
+const LINE = 48 // px of an arrow, down
 
-/** @param {Box[]} boxes @param {number} width px there are @returns {Laid} */
-export function lay(boxes, width) {
+/** @param {Box[]} boxes @param {number} width px there are @param {number} [height] px of a box @returns {Laid} */
+export function lay(boxes, width, height = 34) {
   const last = Math.max(...boxes.map((box) => box.column))
   const wide = (/** @type {Box} */ box) => Math.max(40, box.text.length * CHARACTER + 22)
   const columns = Array.from({ length: last + 1 }, (_, at) => Math.max(...boxes.filter((box) => box.column === at).map(wide)))
@@ -25,13 +24,13 @@ export function lay(boxes, width) {
       left += w + gap
       return x
     })
-    for (const box of boxes) placed.set(box.id, { x: middles[box.column], y: 20 + box.row * 76, width: wide(box), height: HEIGHT })
-    return { across: true, width: left - gap + 1, height: 40 + 2 * 76, boxes: placed }
+    for (const box of boxes) placed.set(box.id, { x: middles[box.column], y: height / 2 + 3 + box.row * 76, width: wide(box), height })
+    return { across: true, width: left - gap + 1, height: height + 6 + 2 * 76, boxes: placed }
   }
   const room = Math.min(width, 440)
   const side = columns[1] / 2 + 1
-  for (const box of boxes) placed.set(box.id, { x: side + ((room - 2 * side) * box.row) / 2, y: 20 + box.column * LINE, width: wide(box), height: HEIGHT })
-  return { across: false, width: room, height: 40 + last * LINE, boxes: placed }
+  for (const box of boxes) placed.set(box.id, { x: side + ((room - 2 * side) * box.row) / 2, y: height / 2 + 3 + box.column * (LINE + height), width: wide(box), height })
+  return { across: false, width: room, height: height + 6 + last * (LINE + height), boxes: placed }
 }
 
 /** The line of an arrow, where its shape is written, and whether the line runs level there. @param {Laid} laid @param {Arrow} arrow */

@@ -48,7 +48,7 @@ export function mountFlow(el, data, on) {
   function draw() {
     if (place.clientWidth < LEAST) return
     const focused = place.contains(document.activeElement)
-    put(place, picture(data, lay(data.boxes, place.clientWidth), chosen))
+    put(place, picture(data, lay(data.boxes, place.clientWidth, matchMedia('(pointer: coarse)').matches ? 44 : 34), chosen))
     if (focused) /** @type {SVGElement|null} */ (place.querySelector(`[data-box="${chosen}"]`))?.focus()
   }
   const size = new ResizeObserver(draw)

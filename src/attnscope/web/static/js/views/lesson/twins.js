@@ -36,6 +36,13 @@ export function mountTwins({ label, line, names, choose }) {
     const key = event.target instanceof Element ? event.target.closest('[data-key]')?.getAttribute('data-key') : null
     if (key) go(Number(key))
   })
+  // a finger is wider than a column: it slides to the key it means
+  list.addEventListener('pointermove', (event) => {
+    if (!event.buttons) return
+    const { left, width } = list.getBoundingClientRect()
+    const key = Math.floor(((event.clientX - left) / width) * tokens.length)
+    if (columns[key] && key !== chosen) choose(key)
+  })
   list.addEventListener('keydown', (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return
     const last = tokens.length - 1
