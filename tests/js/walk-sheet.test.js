@@ -113,6 +113,7 @@ test('an address that cannot be read opens the lesson’s own example', () => {
   }
   assert.deepEqual(queryToSheet({ edit: 'k_9_0_1', mask: 'causal' }, fresh, recipe), withMask(fresh, true))
   assert.deepEqual(queryToSheet({ words: 'a_dog_a_day' }, fresh, recipe).x.length, 3)
+  assert.equal(queryToSheet({ words: 'caf\u00e9_cafe\u0301' }, fresh, recipe).x.length, 1)
 })
 
 test('a number may be typed as people type numbers', () => {

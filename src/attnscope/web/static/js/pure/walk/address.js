@@ -45,7 +45,7 @@ export function queryToSheet(query, fresh, recipe) {
 
 /** @param {string|undefined} text @returns {string[]|null} words that a sheet can have, or null */
 function readWords(text) {
-  const words = (text ?? '').split('_').map(unescaped)
+  const words = (text ?? '').split('_').map((word) => unescaped(word).normalize('NFC'))
   return wordsProblem(words) ? null : words
 }
 
