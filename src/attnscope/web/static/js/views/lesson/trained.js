@@ -1,6 +1,7 @@
 // Heads before and after training side by side, the larger model under them, and what the numbers say there is to see.
 
 import { h, put, say } from '../../dom.js'
+import { mountLegend } from '../../kit/legend.js'
 import { label, spoken } from '../../pure/marks.js'
 import { weight } from '../../pure/number.js'
 import { largestAt, triangle } from '../../pure/triangle.js'
@@ -37,8 +38,10 @@ export function mountTrained(places, data, on) {
   })
   const line = h('div', { class: 'said' })
   const [before, after, larger] = panels
+  const legend = mountLegend({ ticks: ['0', '.25', '.5', '.75', '1'], means: 'weight, in the large pictures' })
+  const future = h('span', { class: 'void small faint' }, h('i', { class: 'hatch' }), 'future: exactly 0')
   put(places.pair, line, h('div', { class: 'two trained-two' },
-    ...[before, after].map(({ title, thumbs, of, head }) => h('div', {}, title, h('div', { class: 'over' }, thumbs.el, head.next), of, head.el))))
+    ...[before, after].map(({ title, thumbs, of, head }) => h('div', {}, title, h('div', { class: 'over' }, thumbs.el, head.next), of, head.el))), h('div', { class: 'under' }, legend.el, future))
   put(places.larger, h('div', { class: 'larger' }, h('div', {}, larger.title, larger.thumbs.el, larger.head.next), h('div', {}, larger.of, larger.head.el)))
   put(places.findings, h('ul', { class: 'prose seen' }, ...data.findings.map((one) => h('li', {}, one.says, ' ', showButton(one, on)))))
   put(places.draws, drawsTable(data))
@@ -47,6 +50,7 @@ export function mountTrained(places, data, on) {
     /** @param {Parameters} state */
     update(state) {
       const { map } = on.look()
+      legend.update(map)
       const place = { pair: placeOf(heads[1], state.layer, state.head, opens.pair), larger: placeOf(heads[2], ...bigOf(state.big), opens.larger) }
       const i = within(state.row, tokens.length, tokens.length - 1)
       panels.forEach(({ thumbs, head, of }, at) => {
