@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import click
 import pytest
 from fastapi.routing import APIRoute
 
+from attnscope import lesson
 from attnscope.cli.lazy import COMMANDS, LazyGroup
+from attnscope.web.app import PAGES
 from attnscope.web.catalogue import Catalogue
+from attnscope.web.lesson import lesson_routes
+from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.routes import api_routes
 from attnscope.web.worker import Worker
 
@@ -21,7 +27,7 @@ def test_every_command_is_in_the_docs(name: str) -> None:
     assert f"| `{name}` |" in (DOCS / "cli.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["app", "look", "info"])
+@pytest.mark.parametrize("name", ["app", "look", "info", "lesson"])
 def test_every_option_is_in_the_docs(name: str) -> None:
     text = (DOCS / "cli.md").read_text("utf-8") + (DOCS / "app.md").read_text("utf-8")
     command = LazyGroup().get_command(click.Context(LazyGroup()), name)
@@ -34,7 +40,27 @@ def test_every_option_is_in_the_docs(name: str) -> None:
 def test_every_route_is_in_the_docs() -> None:
     text = (DOCS / "app.md").read_text("utf-8")
     catalogue = Catalogue({})
-    for route in api_routes(catalogue, Worker(catalogue)).routes:
+    routers = [api_routes(catalogue, Worker(catalogue)), lesson_routes(), measure_routes(Measuring())]
+    for route in (route for router in routers for route in router.routes):
         assert isinstance(route, APIRoute)
         for method in route.methods:
             assert f"| `{method} {route.path}` |" in text, (method, route.path)
+    for name in PAGES:
+        assert f"| `GET /{name}` |" in text, name
+
+
+def test_every_public_name_of_the_lesson_is_in_the_docs() -> None:
+    text = (DOCS / "lesson.md").read_text("utf-8")
+    for name in lesson.__all__:
+        assert f"`{name}`" in text or f"`{name}(" in text, name
+    for one in lesson.SECTIONS:
+        assert f"| {one.number} | {one.title} |" in text
+        for name in one.names:
+            assert f"| {one.number} | `{name}(" in text, name
+
+
+@pytest.mark.parametrize("name", [name for one in lesson.SECTIONS for name in one.names] + ["measure_cost"])
+def test_every_parameter_of_an_experiment_is_in_the_docs(name: str) -> None:
+    (listed,) = re.findall(rf"^\| \d+ \| `{name}\((.*?)\)` \|", (DOCS / "lesson.md").read_text("utf-8"), re.M)
+    parameters = inspect.signature(getattr(lesson, name)).parameters
+    assert [word.strip(" =") for word in listed.split(",")] == list(parameters)
