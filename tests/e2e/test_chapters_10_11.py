@@ -301,3 +301,26 @@ def test_nothing_scrolls_sideways(open_chapter: Open, chapter: int, width: int) 
     page.set_viewport_size({"width": width, "height": 844})
     page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_paper_is_light_and_the_screen_is_dark_again_afterwards(open_chapter: Open) -> None:
+    page = open_chapter(10, theme="dark")
+    animal = part(page, "arcs").locator("rect.word").nth(1)
+    dark = animal.get_attribute("fill")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    light = animal.get_attribute("fill")
+    assert light != dark
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert animal.get_attribute("fill") == dark
+
+
+def test_sliding_over_the_bars_chooses_the_key_under_the_pointer(open_chapter: Open, walk: Reader) -> None:
+    page = open_chapter(11, row="1.0.23")
+    columns = part(page, "norms").get_by_role("option")
+    columns.nth(3).hover()
+    page.mouse.down()
+    columns.nth(9).hover()
+    page.mouse.up()
+    assert walk.state()["row"] == "1.0.9"

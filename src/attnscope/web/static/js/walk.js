@@ -182,7 +182,10 @@ class Walk {
 
   listen() {
     onSystemTheme(() => this.relook())
-    addEventListener('beforeprint', () => this.paper())
+    addEventListener('beforeprint', () => {
+      this.paper()
+      say(part('printed'), this.link())
+    })
     addEventListener('afterprint', () => this.relook())
     part('picker').addEventListener('change', (event) => this.go(Number(/** @type {HTMLSelectElement} */ (event.target).value)))
     addEventListener('click', (event) => {

@@ -2,7 +2,6 @@
 
 import { h, put } from '../../dom.js'
 import { mountNumber } from './cells.js'
-import { keyOf, made } from './model.js'
 import { cell, row, visibleOf, wordOf } from './rows.js'
 
 /** @typedef {import("./model.js").Model} Model @typedef {import("../../pure/colour.js").ColourMap} ColourMap */
@@ -48,11 +47,10 @@ export function mountBandRow(i, n, d, on) {
       query.forEach((one, c) => one.update(model, 'q', i, c))
       out.forEach((one, c) => one.update(model, 'out', i, c))
       MATRICES.forEach(({ grid, stage }, at) => matrices[at].forEach((one, j) => {
-        const { value, here } = one.update(model, grid, i, j)
+        const { value } = one.update(model, grid, i, j)
         const hidden = !model.values.visible(i, j)
-        const past = made(model, keyOf('scores', [i, j]), 3)
-        one.el.classList.toggle('hatch', here && hidden && stage >= 3 && past)
-        if (grid === 'weights') shade(one.el, here && !hidden ? value : null, map)
+        one.el.classList.toggle('hatch', hidden && stage >= 3)
+        if (grid === 'weights') shade(one.el, hidden ? null : value, map)
       }))
     },
   }

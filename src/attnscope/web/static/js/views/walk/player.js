@@ -12,6 +12,8 @@ const SPEEDS = [
   { text: 'quick', ms: 900 },
 ]
 
+const LEAST = 0.1 // share of the scrubber that a stage has at least: its name must fit
+
 /** @param {OnPlayer} on */
 export const mountPlayer = (on) => new Player(on)
 
@@ -60,8 +62,9 @@ class Player {
 
   /** @param {number[]} sizes @param {string[]} titles */
   #build(sizes, titles) {
-    put(this.segs, ...sizes.map((size) => h('div', { style: { flex: String(Math.max(size, 2)) } }, ...Array.from({ length: size }, () => h('i', {})))))
-    put(this.names, ...sizes.map((size, at) => h('span', { style: { flex: String(Math.max(size, 2)) } }, titles[at])))
+    const least = sizes.reduce((sum, size) => sum + size, 0) * LEAST
+    put(this.segs, ...sizes.map((size) => h('div', { style: { flex: `${Math.max(size, least)} 1 0` } }, ...Array.from({ length: size }, () => h('i', {})))))
+    put(this.names, ...sizes.map((size, at) => h('span', { style: { flex: `${Math.max(size, least)} 1 0` } }, titles[at])))
   }
 
   #listen() {

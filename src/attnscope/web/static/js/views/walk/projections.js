@@ -31,7 +31,7 @@ export function mountProjections(on) {
         updates.push((next) => field.update(next, row))
         return h('div', { class: 'line' }, h('span', { class: grid === 'x' ? 'k' : 'k faint' }, grid === 'x' ? h('bdi', {}, words[row]) : String(row + 1)), field.el)
       })
-      return h('div', { class: 'matrix', role: 'group', 'aria-label': title }, h('h3', {}, title, ' ', h('span', { class: 'faint' }, makes)), ...lines)
+      return h('div', { class: 'matrix', role: 'group', 'aria-label': title }, h('div', { class: 'title' }, h('b', {}, title), ' ', h('span', { class: 'faint' }, makes)), ...lines)
     }))
   }
 

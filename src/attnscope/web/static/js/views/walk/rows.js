@@ -82,8 +82,10 @@ export function mountKey(j, d, on) {
       tell(why[1], divided, sheet.scale ? [typed(p), '÷', two(model.recipe.roots[d - 1]), '=', ''] : ['as it is'])
       tell(why[2], masked, [visible ? 'visible' : 'future'])
       tell(why[3], mixed, brief(d <= 2 ? [three(w), '×', `[${vectorOf(model, 'v', j).map((x) => typed(x)).join(', ')}]`, '=', ''] : null, [three(w), '×', 'v', '=', '']))
-      mask.classList.toggle('hatch', masked && !visible)
-      css(bar, { width: `${shared ? 100 * w : 0}%` })
+      mask.classList.toggle('hatch', !visible)
+      mask.classList.toggle('unmade', !masked)
+      bar.className = shared ? '' : 'unmade'
+      css(bar, { width: `${100 * w}%` })
     },
   }
 }
