@@ -219,7 +219,7 @@ class _Teller:
         self._total = total
 
     def tell(self, text: str, done: float) -> None:
-        self._done += done
+        self._done = min(self._done + done, self._total)  # a sum in other order may end a bit above
         if self._progress is None:
             return
         spent, share = self.spent(), self._done / self._total if self._total else 0.0
@@ -229,7 +229,7 @@ class _Teller:
 
     def skip_to(self, tokens: int) -> None:
         """All of a length is done, repeats that were not needed included."""
-        self._done = self._ends[tokens]
+        self._done = max(self._done, self._ends[tokens])
 
     def spent(self) -> float:
         return time.monotonic() - self._begun
