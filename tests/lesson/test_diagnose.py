@@ -218,6 +218,17 @@ def test_section_4_a_finite_fill_that_leaks_is_found_with_its_number(
         assert alone.names == ("leaking_fill",) and not alone.findings[0].sure
 
 
+@given(PLANTED)
+def test_section_4_a_mask_that_was_never_put_on_is_told_from_a_leak(case: tuple[int, int, int, bool]) -> None:
+    t, d, seed, _ = case
+    q, k = drawn(1, 2, t, t, d, seed)
+    weights = ats.steps(q, k, k).weights
+    found = ats.diagnose(weights, mask=ats.causal(), q=q, k=k)
+    assert found.names == ("mask_missing",) and found.findings[0].sure
+    without = ats.diagnose(weights, mask=ats.causal())
+    assert without.names == ("leaking_fill",) and "not put on at all" in without.findings[0].sentence
+
+
 def test_section_4_even_shares_in_a_row_that_sees_nothing_are_a_leak() -> None:
     q, k = drawn(1, 1, 4, 4, 8, 0)
     seen = torch.ones(4, 4, dtype=torch.bool).tril()

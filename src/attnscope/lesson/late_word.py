@@ -75,9 +75,8 @@ class LateWord(Experiment):
         ):
             at = torch.arange(len(names)) + 0.2 * (2 * n - 1)
             bars = ax.bar(at, change.numpy(), width=0.38, color=SERIES[n], label=label)
-            if n:
-                written = [number(float(x), 2) for x in change]
-                ax.bar_label(bars, written, fontsize=8, color=SERIES[n], padding=2)
+            written = [number(float(x), 2) for x in change]
+            ax.bar_label(bars, written, fontsize=7, color=SERIES[n], padding=2)
         ax.set_xticks(range(len(names)), names, rotation=30, ha="right")
         ax.get_xticklabels()[self.place].set_fontweight("bold")
         ax.set_ylabel("change of the vector")

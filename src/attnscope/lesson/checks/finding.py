@@ -26,7 +26,7 @@ class Finding:
 
 
 NAMES = (
-    "wrong_axis", "unscaled", "other_scale", "saturated", "inverted_mask", "leaking_fill",
+    "wrong_axis", "unscaled", "other_scale", "saturated", "inverted_mask", "leaking_fill", "mask_missing",
     "mask_after_softmax", "learned_sink", "sinks_do_not_fit", "not_normalised", "no_positions",
 )  # fmt: skip
 """Every name that a finding can have."""

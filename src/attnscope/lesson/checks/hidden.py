@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
 from attnscope.core.dense import steps
+from attnscope.core.scoring import Scoring
 from attnscope.lesson.checks.finding import Finding
 from attnscope.lesson.checks.reading import Head
 from attnscope.lesson.numbers import count, number
 
 INVERTED = 0.99  # of the weight on hidden cells: more than any leak leaves the visible ones
 _FAINT = 1e-3  # of a row's smallest visible weight
+_AGREE = 0.2  # of a score: how far fills read from several rows may lie apart
+_MUCH = 0.1  # of the weight on hidden cells: as much as a forgotten mask leaves there
 _TURN = (
     "attnscope and F.scaled_dot_product_attention take True = may attend; nn.MultiheadAttention takes True "
     "= hidden: hand over ~mask"
@@ -48,6 +49,15 @@ def hidden(head: Head) -> Finding | None:
             True,
             seen,
         )
+    if _never_masked(head):
+        return Finding(
+            "mask_missing",
+            f"{count(cells)} hidden cells hold {number(share, 3)} of the weight of their rows, as softmax "
+            "over all keys gives: the mask was not put on",
+            "Hand the mask over where the scores are made, and look whether it arrives",
+            True,
+            seen,
+        )
     return _leak(head, on_dark, cells, seen)
 
 
@@ -67,6 +77,8 @@ def _leak(head: Head, on_dark: Tensor, cells: int, seen: dict[str, float]) -> Fi
             f"{count(cells)} hidden cells hold weight, up to {number(largest, 7)} at query {i}, key {j}: "
             "they were filled with a finite number"
         )
+        if seen["share_on_hidden"] > _MUCH and fill is None:
+            sentence += ", or the mask was not put on at all"
     if fill is not None:
         sentence += f", about {number(fill, 1)}"
         seen = seen | {"fill": fill}
@@ -74,17 +86,26 @@ def _leak(head: Head, on_dark: Tensor, cells: int, seen: dict[str, float]) -> Fi
 
 
 def _fill(head: Head, on_dark: Tensor) -> float | None:
-    """The score that stood in the hidden cells of the row that leaks most, where q and k tell; else None."""
-    visible = head.visible
-    if head.q is None or head.k is None or visible is None:
+    """The score that stood in hidden cells, where q and k tell and all rows that leak agree; else None."""
+    if head.q is None or head.k is None or head.visible is None:
         return None
-    i, j = divmod(int(on_dark.argmax()), on_dark.shape[1])
-    shown = head.weights[i] * visible[i]
-    if not float(shown.max()) > 0:
+    shown = head.weights * head.visible
+    rows = (on_dark.amax(dim=1) > 0) & (shown.amax(dim=1) > 0)
+    if not bool(rows.any()):
         return None
-    at = int(shown.argmax())
-    score = float(steps(head.q, head.k, head.k).scores[0, 0, i, at])
-    return score + math.log(float(head.weights[i, j])) - math.log(float(head.weights[i, at]))
+    scores = steps(head.q, head.k, head.k).scores[0, 0][rows]
+    most, at = shown[rows].max(dim=1)
+    fills = scores.gather(1, at[:, None])[:, 0] + on_dark[rows].amax(dim=1).log() - most.log()
+    agree = float(fills.max() - fills.min()) <= _AGREE
+    return float(fills.median()) if agree else None
+
+
+def _never_masked(head: Head) -> bool:
+    """Whether softmax over all keys, scaled or not, gives exactly these weights."""
+    if head.q is None or head.k is None:
+        return False
+    grids = (steps(head.q, head.k, head.k, Scoring(scale=scale)).weights[0, 0] for scale in (None, 1.0))
+    return any(float((grid - head.weights).abs().max()) <= head.close for grid in grids)
 
 
 def _square(head: Head, least: int) -> bool:

@@ -45,7 +45,7 @@ def scale(head: Head) -> Finding | None:
         return Finding(
             "unscaled",
             f"The weights are softmax of q·k times {typed(fitted, 3)}, where 1/√{int(d)} = "
-            f"{number(d**-0.5, 3)} is wanted: q·k was not divided by √d. The middle row has "
+            f"{number(d**-0.5, 3)} is wanted: q·k was not divided by √d. The median row has "
             f"{number(middle, 3)} on its largest key",
             "Divide q·k by √d, unless the model means it so (T5) or q was divided before it came here",
             True,
@@ -129,7 +129,7 @@ def _saturated(head: Head) -> Finding | None:
     _, entropy = _middle(head)
     return Finding(
         "saturated",
-        f"The middle row has {number(middle, 4)} on its largest key: softmax is saturated, by a missing "
+        f"The median row has {number(middle, 4)} on its largest key: softmax is saturated, by a missing "
         "scale, by large q and k, or because the head learned to look at one key",
         "Hand over q and k: they tell whether a scale is missing",
         False,

@@ -4,7 +4,7 @@ import { h, put } from '../dom.js'
 import { mountCurve } from '../kit/curve.js'
 import { mountGrid } from '../kit/grid.js'
 import { mountLegend } from '../kit/legend.js'
-import { count, fixed, weight } from '../pure/number.js'
+import { count, fixed, weight, weight7 } from '../pure/number.js'
 
 /** @typedef {import("../lesson/types.js").Chapter} Chapter @typedef {import("../lesson/types.js").On} On */
 /** @typedef {{name: string, sentence: string, remedy: string, sure: boolean, evidence: Record<string, number>}} Finding */
@@ -41,7 +41,7 @@ function mountCase(data) {
     h('div', {}, h('h3', {}, data.title), h('p', { class: 'dim' }, data.says),
       h('dl', { class: 'codes' }, h('dt', {}, 'mistaken'), h('dd', {}, h('code', {}, data.code)), h('dt', {}, 'right'), h('dd', {}, h('code', {}, data.mended)))),
     h('div', {}, h('h4', {}, 'as it should be'), right.el),
-    h('div', {}, h('h4', {}, 'with the mistake'), wrong.el, sums(data)),
+    h('div', {}, h('h4', {}, 'with the mistake'), summed(wrong.el, data, cell)),
     verdict(data))
   return {
     el,
@@ -53,11 +53,13 @@ function mountCase(data) {
   }
 }
 
-/** @param {any} data */
-function sums(data) {
-  const line = (/** @type {number[]} */ values, /** @type {boolean} */ whole) =>
-    h('dd', {}, ...values.flatMap((x, at) => [at ? ' ' : null, h('span', { class: whole && Math.abs(x - 1) > NEAR ? 'off' : null }, weight(x))]))
-  return h('dl', { class: 'sums' }, h('dt', {}, 'rows sum to'), line(data.rows, true), h('dt', {}, 'columns'), line(data.columns, false))
+/** The grid with the sums of its rows on the right and of its columns below. @param {HTMLElement} grid @param {any} data @param {number} cell px */
+function summed(grid, data, cell) {
+  const line = (/** @type {string} */ kind, /** @type {number[]} */ values) =>
+    h('div', { class: `sums ${kind}`, role: 'group', 'aria-label': `Sums of the ${kind}` }, h('span', { class: 'name' }, 'sum'),
+      ...values.map((x) => h('b', { class: kind === 'rows' && Math.abs(x - 1) > NEAR ? 'off' : null, title: weight7(x) }, weight(x))))
+  const head = /** @type {HTMLElement} */ (grid.querySelector('.fit')).style.getPropertyValue('--head')
+  return h('div', { class: 'summed', style: { '--n': String(data.words.length), '--cell': cell, '--head': head } }, grid, line('rows', data.rows), line('columns', data.columns))
 }
 
 /** What the checker says with everything at hand, and of the weights alone. @param {any} data */
@@ -85,7 +87,7 @@ function mountLosses(el, data) {
     h('thead', {}, h('tr', {}, h('td', {}), h('th', { scope: 'col' }, 'as it is'), h('th', { scope: 'col' }, 'mask lifted'), h('th', { scope: 'col' }, 'validation loss at the end'))),
     h('tbody', {}, ...orders.map(([name, order], at) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, amount(order.as_it_is)), h('td', {}, amount(order.unmasked)), h('td', {}, fixed(last(at ? data.without_positions : data.with_positions), 4))))))
   const sentences = h('ul', { class: 'prose' }, ...orders.map(([name, order]) => h('li', {}, `The model ${name === 'without' ? 'without positions' : name}: ${order.sentence[0].toLowerCase()}${order.sentence.slice(1)}.`)))
-  put(el, h('div', { class: 'part' }, curve.el, h('div', { class: 'wide' }, table)), sentences)
+  put(el, h('div', { class: 'part' }, curve.el, table), sentences)
   const inside = (/** @type {[number, number][]} */ points) => points.filter(([, loss]) => loss <= 3)
   return () =>
     curve.update({
