@@ -93,6 +93,29 @@ def test_a_link_opens_the_curve_of_cells_and_a_wrong_one_the_default(walk: Walk)
     assert "window of 512" in walk.text("[data-live=curve] .curve:not([hidden])")
 
 
+def test_every_length_is_in_one_table_on_screen_and_in_print(walk: Walk, cost: Cost) -> None:
+    open_chapter(walk, 7, ".cost-nums td", window=128)
+    rows = walk.page.locator(".every tbody tr")
+    expect(rows.first).to_be_hidden()
+    walk.page.locator(".every summary").click()
+    at = cost.windows.index(128)
+    assert [row.split("\t") for row in rows.all_inner_texts()] == [
+        [count(tokens), count(cells), size(grid), size(kept + tile), count(seen[at])]
+        for tokens, cells, grid, kept, tile, seen in zip(
+            cost.lengths,
+            cost.cells,
+            cost.grid_bytes,
+            cost.rows_bytes,
+            cost.tile_bytes,
+            cost.window_cells,
+            strict=True,
+        )
+    ]
+    walk.page.locator(".every summary").click()
+    walk.page.emulate_media(media="print")
+    expect(rows.last).to_be_visible()
+
+
 def test_a_small_measurement_runs_to_its_tables(walk: Walk) -> None:
     open_chapter(walk, 7, BUTTON, budget=64, longest=4096)
     assert "at most 64 MB" in walk.text(f"{MEASURE} .caption")

@@ -31,8 +31,10 @@ export function mountCosts(places, cost, on) {
   put(places.law,
     h('div', { class: 'controls' }, length.el, window.el), law,
     h('div', { class: 'two cost-two' }, h('figure', {}, picture, thin), h('div', {}, table)))
+  const every = h('table', { class: 'nums' })
   const curve = { memory: curveOf('Bytes held for one head', 'bytes', size), cells: curveOf('Cells computed for one head', 'cells', count) }
-  put(places.curve, h('div', { class: 'controls' }, h('span', { class: 'grp' }, 'Show', show.el)), curve.memory.el, curve.cells.el)
+  put(places.curve, h('div', { class: 'controls' }, h('span', { class: 'grp' }, 'Show', show.el)), curve.memory.el, curve.cells.el,
+    h('details', { class: 'every' }, h('summary', {}, 'Every length as a table'), every))
 
   /** @param {"length"|"window"} name @param {number} value */
   function choose(name, value) {
@@ -50,6 +52,7 @@ export function mountCosts(places, cost, on) {
       say(law, sentence(cost, at))
       draw(picture, thin, cost, at, w)
       put(table, ...rows(cost, at, w))
+      put(every, ...everyLength(cost, at, w))
       const kind = state.show === 'cells' ? 'cells' : 'memory'
       show.update(kind)
       curve.memory.el.hidden = kind !== 'memory'
@@ -124,4 +127,13 @@ function rows(cost, at, w) {
       line('tile', 'tiles, the one at work', count(cost.tile_bytes[at] / NUMBER), size(cost.tile_bytes[at])),
       line('band', `cells that a window of ${count(window)} computes`, count(cost.window_cells[at][w]), '–')),
   ]
+}
+
+/** @param {Cost} cost @param {number} chosen @param {number} w */
+function everyLength(cost, chosen, w) {
+  const columns = ['tokens', 'cells', 'whole grid', 'tiles', `cells, window ${count(cost.windows[w])}`]
+  const line = (/** @type {number} */ tokens, /** @type {number} */ at) =>
+    h('tr', { class: at === chosen ? 'chosen' : null }, h('th', { scope: 'row' }, count(tokens)),
+      ...[count(cost.cells[at]), size(cost.grid_bytes[at]), size(cost.rows_bytes[at] + cost.tile_bytes[at]), count(cost.window_cells[at][w])].map((text) => h('td', {}, text)))
+  return [h('thead', {}, h('tr', {}, ...columns.map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, ...cost.lengths.map(line))]
 }
