@@ -52,6 +52,31 @@ def test_a_chapter_has_no_fault(page: Page, server: str, number: int) -> None:
     assert in_every_look(page, f"{server}/walk?chapter={number}", f"#title-{number}") == []
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"step": 29, "panel": 1},
+        {"step": 5, "predict": 1},
+        {"step": 24, "mask": "causal", "scale": "off", "edit": "k_1_0_0*k_1_1_2"},
+        {"step": 9, "words": "the_cat_sat_down_on_the_warm_mat"},
+    ],
+    ids=["projections open", "predicting", "edited, masked, not scaled", "eight words"],
+)
+def test_the_walk_has_no_fault_in_any_state(page: Page, server: str, state: dict[str, object]) -> None:
+    assert in_every_look(page, f"{server}/walk?{urlencode({'chapter': 2, **state})}", ".player") == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_walk_has_no_fault_where_a_number_was_refused(page: Page, server: str, theme: str) -> None:
+    page.set_viewport_size(WIDE)
+    page.goto(f"{server}/walk?chapter=2&step=29&theme={theme}")
+    field = page.get_by_label("key of cat, component 1", exact=True)
+    field.fill("two")
+    field.press("Enter")
+    page.wait_for_selector("[aria-invalid=true]")
+    assert faults(page) == []
+
+
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_explore_has_no_fault(page: Page, server: str, scale: str) -> None:
     state = {
