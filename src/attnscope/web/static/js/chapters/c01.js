@@ -100,11 +100,13 @@ function mountSentence(text, words, watched) {
     const el = h('div', {}, h('span', { class: at === watched ? 'tok still watched' : 'tok still' }, word), vector, look)
     return { el, vector, bar, amount, look, word }
   })
-  const el = h('div', {}, h('h3', {}, `“${text}”`), h('div', { class: 'sentence' }, ...lines.map((line) => line.el)))
+  const head = h('span', { class: 'look-head' }, `weight from ${words[watched]}`)
+  const el = h('div', {}, h('h3', {}, `“${text}”`, head), h('div', { class: 'sentence' }, ...lines.map((line) => line.el)))
   return {
     el,
     /** @param {number[][]} after @param {number[]|null} looks @param {number} most */
     update(after, looks, most) {
+      head.hidden = looks === null
       lines.forEach(({ vector, bar, amount, look, word }, at) => {
         put(vector, bars(after[at], most), h('span', { class: 'sr' }, `vector of ${word}: ${after[at].map((x) => fixed(x, 2)).join(', ')}`))
         vector.title = after[at].map((x) => fixed(x, 2)).join('  ')
