@@ -249,6 +249,17 @@ def test_a_repeated_word_shares_its_row(walk: Walk) -> None:
     ]
 
 
+def test_a_word_typed_through_another_keeps_its_own_row(walk: Walk) -> None:
+    walk.open(step=29, q=2)
+    walk.page.get_by_role("button", name="Words 4").click()
+    walk.type("Word 2", "satin")  # it is "sat" on the way
+    assert walk.read("k", 1) == ["2", "0"]
+    assert walk.texts(".opts [role=radio]") == ["the", "satin", "sat", "down"]
+    walk.press("Escape")
+    button(walk, "Undo")
+    assert walk.texts(".opts [role=radio]") == ["the", "cat", "sat", "down"]
+
+
 def test_undo_goes_back_through_many_edits(walk: Walk) -> None:
     walk.open(step=29, q=2)
     outs = [walk.text(".walk .out")]

@@ -64,7 +64,7 @@ class Walk {
   go(chapter) {
     if (!this.sections.has(chapter) || chapter === this.chapter) return
     this.place = { ...this.place, chapter, own: this.left.get(chapter) ?? {} }
-    this.history.write(this.place, 'chapter')
+    this.history.write(this.place, `chapter ${chapter}`)
     this.show()
     scrollTo(0, 0)
     this.sections.get(chapter)?.querySelector('h1')?.focus({ preventScroll: true })

@@ -50,7 +50,7 @@ class Walk {
       left: () => (this.typing = null),
     }
     const words = {
-      word: (/** @type {number} */ at, /** @type {string} */ word) => this.edit(sheets.withWord(this.sheet, at, word, this.recipe), `word ${at}`),
+      word: (/** @type {number} */ at, /** @type {string} */ word) => this.edit(sheets.withWord(this.untyped(`word ${at}`), at, word, this.recipe), `word ${at}`),
       count: (/** @type {number} */ n) => this.edit(sheets.withCount(this.sheet, n, this.recipe)),
       depth: (/** @type {number} */ d) => this.edit(sheets.withDepth(this.sheet, d)),
       done: () => {
@@ -147,6 +147,11 @@ class Walk {
     }
     this.show(next, (going && this.typing?.before) || this.sheet)
     if (!group) this.on.say(this.changed)
+  }
+
+  /** The example before the word at hand was typed into: half a word may be another word, and must not take its row. @param {string} group */
+  untyped(group) {
+    return this.typing?.group === group ? this.typing.before : this.sheet
   }
 
   /** @param {Sheet} next @param {Sheet} before what the sentence compares it with @param {string} [said] instead of that sentence */
