@@ -20,6 +20,11 @@ def test_a_number_is_written_as_on_the_page(x: float, places: int, written: str)
     assert number(x, places) == written
 
 
+def test_a_tie_goes_up_as_in_the_browser() -> None:
+    assert [number(x, 1) for x in (8.25, 8.75, -0.25, 0.125)] == ["8.3", "8.8", "−.3", ".1"]
+    assert number(1e30, 3) == "1,000,000,000,000,000,019,884,624,838,656.000"
+
+
 def test_what_is_not_zero_is_never_written_as_zeros() -> None:
     for exponent in range(-12, 0):
         assert any(digit in "123456789" for digit in number(10.0**exponent, 3))

@@ -12,14 +12,14 @@ from attnscope import lesson
 from attnscope.core.dense import steps
 from attnscope.core.masks import full, window
 from attnscope.errors import LessonError
-from attnscope.lesson import measuring
-from attnscope.lesson.children import Child, ChildFailed, Stop, Stopped
 from attnscope.lesson.cost import LENGTHS, Cost
 from attnscope.lesson.drawn import normal
-from attnscope.lesson.measured import Measured
-from attnscope.lesson.measuring import Progress, lengths_to, measure_cost
+from attnscope.lesson.measuring import measure as measuring
+from attnscope.lesson.measuring.children import Child, ChildFailed, Stop, Stopped
+from attnscope.lesson.measuring.measure import Progress, lengths_to, measure_cost
+from attnscope.lesson.measuring.measured import Measured
+from attnscope.lesson.measuring.ways import ROOM, WAYS, dense
 from attnscope.lesson.numbers import size
-from attnscope.lesson.ways import ROOM, WAYS, dense
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_a_way_that_wants_more_than_it_was_counted_for_is_refused_it() -> None:
     import subprocess
 
     program = (
-        "import torch\nfrom attnscope.lesson.meter import refuse_beyond\n"
+        "import torch\nfrom attnscope.lesson.measuring.meter import refuse_beyond\n"
         "refuse_beyond(64 * 2**20)\ntorch.zeros(2**20)\n"
         "try:\n    torch.zeros(2**26)\nexcept RuntimeError: print('refused')\n"
     )

@@ -14,9 +14,9 @@ from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from attnscope.errors import LessonError
-from attnscope.lesson.children import Stopped
-from attnscope.lesson.measured import Measured, Row
-from attnscope.lesson.measuring import Progress
+from attnscope.lesson.measuring.children import Stopped
+from attnscope.lesson.measuring.measure import Progress
+from attnscope.lesson.measuring.measured import Measured, Row
 from attnscope.web import measuring
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue

@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from attnscope.lesson import Experiment
     from attnscope.lesson.contents import Section
-    from attnscope.lesson.measuring import Progress
+    from attnscope.lesson.measuring.measure import Progress
 
 
 @click.command()
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 @click.option("--measure", is_flag=True, help="With N = 7: measure time and memory on this machine.")
 @click.option(
     "--budget",
-    type=click.IntRange(min=1),
+    type=click.IntRange(32, 65_536),  # as measure_cost, which is not imported before it is needed
     metavar="MB",
-    help="With --measure: the most memory the whole grid may take.",
+    help="With --measure: the most memory that is taken, 32 to 65,536; 256 where not given.",
 )
 def command(
     *,

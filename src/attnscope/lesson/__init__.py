@@ -17,7 +17,7 @@ from attnscope.lesson.contents import section as section
 
 _MORE = {  # what is public beside the experiments that the table of contents lists
     "Experiment": "experiment", "Table": "experiment", "Sheet": "walk.sheet", "walk": "walk.walk",
-    "diagnose": "diagnose", "diagnose_order": "diagnose_order", "measure_cost": "measuring",
+    "diagnose": "diagnose", "diagnose_order": "diagnose_order", "measure_cost": "measuring.measure",
 }  # fmt: skip
 _HOME = _MORE | {home.partition(":")[2]: home.partition(":")[0] for one in SECTIONS for home in one.homes}
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+_EXACT = Context(prec=1100, rounding=ROUND_HALF_UP)  # holds every digit of any float64
 
 
 def number(x: float, places: int) -> str:
-    """Return x with so many places, 0 for exactly zero, and 3e−5 for what would round to it.
+    """Return x with so many places, 0 for exactly zero, and 3e−5 for what would round to it. A tie goes up.
 
     >>> number(0.80791, 3), number(-1.5, 2), number(0.00003, 3), number(0.0, 3)
     ('.808', '−1.50', '3e−5', '0')
@@ -16,7 +19,7 @@ def number(x: float, places: int) -> str:
     if x == 0:
         return "0"
     sign, size = ("−" if x < 0 else ""), abs(x)
-    digits = f"{size:,.{places}f}"
+    digits = f"{Decimal(size).quantize(Decimal(1).scaleb(-places), context=_EXACT):,f}"
     if not digits.strip("0.,"):
         mantissa, exponent = f"{size:.0e}".split("e")
         return f"{sign}{mantissa}e{int(exponent)}".replace("e-", "e−")

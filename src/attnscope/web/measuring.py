@@ -13,9 +13,9 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 
 from attnscope.errors import AttnscopeError, ServerError
-from attnscope.lesson.children import Stop, Stopped
-from attnscope.lesson.measured import Measured, Row
-from attnscope.lesson.measuring import Progress, check_budget, lengths_to, measure_cost
+from attnscope.lesson.measuring.children import Stop, Stopped
+from attnscope.lesson.measuring.measure import Progress, check_budget, lengths_to, measure_cost
+from attnscope.lesson.measuring.measured import Measured, Row
 from attnscope.models.folders import json_limit
 from attnscope.plain import plain
 from attnscope.web.refusals import Json, Refusal, error_fields

@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
-_PROGRAM = [sys.executable, "-P", "-m", "attnscope.lesson.measuring_child"]
+_PROGRAM = [sys.executable, "-P", "-m", "attnscope.lesson.measuring.child"]
 _FREED_AT_ONCE = str(2**20)  # bytes; glibc would keep freed blocks below a size that it raises as it goes
 
 

@@ -19,12 +19,12 @@ import torch
 from attnscope.core.attention import path
 from attnscope.core.scoring import as_scoring
 from attnscope.errors import LessonError
-from attnscope.lesson.children import Child, ChildFailed, Stop
 from attnscope.lesson.cost import check_ascending
-from attnscope.lesson.measured import Measured, Row
-from attnscope.lesson.meter import available
+from attnscope.lesson.measuring.children import Child, ChildFailed, Stop
+from attnscope.lesson.measuring.measured import Measured, Row
+from attnscope.lesson.measuring.meter import available
+from attnscope.lesson.measuring.ways import WAYS, inputs_bytes
 from attnscope.lesson.numbers import count, size
-from attnscope.lesson.ways import WAYS, inputs_bytes
 
 SHORTEST, LONGEST = 512, 131_072  # tokens: under the first, what a call costs beside the grid is all there is
 LEAST_BUDGET = 32  # MB: the shortest length by tiles

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.measuring.ways import WAYS
 from attnscope.lesson.numbers import count, number, size
-from attnscope.lesson.ways import WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

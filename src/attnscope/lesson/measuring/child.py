@@ -1,6 +1,6 @@
 """The process of one measurement: one way at one length, run as often as its parent asks on stdin.
 
-`python -m attnscope.lesson.measuring_child '{"way": "tiles", "tokens": 4096, ...}'` answers in JSON, a line
+`python -m attnscope.lesson.measuring.child '{"way": "tiles", "tokens": 4096, ...}'` answers in JSON, a line
 each: {"ready": bytes held before}, and for every line "run" {"seconds": s, "peak": bytes past the baseline}.
 A line {"problem": "..."} says why it cannot. When stdin ends, its parent is gone or done, and so is it.
 """
@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from attnscope.lesson.drawn import normal
-from attnscope.lesson.meter import Meter, refuse_beyond
-from attnscope.lesson.ways import WAYS
+from attnscope.lesson.measuring.meter import Meter, refuse_beyond
+from attnscope.lesson.measuring.ways import WAYS
 
 _WARM = 64  # tokens of a first call, which brings what PyTorch makes once and keeps
 
