@@ -16,6 +16,7 @@ import termios
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from rich.cells import cell_len
 
@@ -53,6 +54,15 @@ def test_without_a_number_it_lists_the_sections(say: Any) -> None:
 def test_the_list_is_data_too(say: Any) -> None:
     listed = json.loads(say("lesson", "--json").out)
     assert listed == [{"number": one.number, "title": one.title, "says": one.says} for one in SECTIONS]
+
+
+def test_the_budget_is_that_of_the_measurement() -> None:
+    from attnscope.cli.lesson import command
+    from attnscope.lesson.measuring.measure import LEAST_BUDGET, MOST_BUDGET
+
+    (budget,) = [one for one in command.params if one.name == "budget"]
+    assert isinstance(budget.type, click.IntRange)
+    assert (budget.type.min, budget.type.max) == (LEAST_BUDGET, MOST_BUDGET)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
