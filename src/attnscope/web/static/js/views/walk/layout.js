@@ -3,7 +3,7 @@
 /** @typedef {"wide"|"fold"|"tabs"} Fit wide: all stages whole; fold: those not at work show their results alone; tabs: one stage at a time */
 /** What the page has room for. @typedef {{fit: Fit, columns: string, band: boolean}} Arrangement columns is a grid-template; band: whether a folded stage still has room for all queries */
 
-const FOLDED = 112 // px of a folded stage
+const FOLDED = 108 // px of a folded stage
 
 /** @param {{width: number, n: number, d: number, longest: number, stage: number}} of px there are, words, components, letters of the longest word, the stage at work @returns {Arrangement} */
 export function arrange({ width, n, d, longest, stage }) {
@@ -24,7 +24,7 @@ export function arrange({ width, n, d, longest, stage }) {
   const sum = whole.reduce((total, one) => total + one, word)
   if (width >= sum) return { fit: 'wide', columns: [`${word}px`, ...whole.map((one, at) => (at === 4 ? `minmax(${one}px, 1.6fr)` : `${one}px`))].join(' '), band: true }
   const band = n <= 4
-  const folded = [project, ...[1, 2, 3, 4].map(() => (band ? FOLDED : 92)), Math.max(band ? FOLDED : 92, across * 42 + 28)]
+  const folded = [project, ...[1, 2, 3, 4].map(() => (band ? FOLDED : 92)), Math.max(band ? FOLDED : 92, across * 44 + 44)]
   const open = whole.map((one, at) => (at === 0 ? project : Math.max(one, 240)))
   const needed = folded.reduce((total, one, at) => total + (at === stage ? open[at] : one), word)
   // the stage at work may be any of them: the widest decides, so that a step never changes the way the page is laid out
