@@ -76,7 +76,7 @@ class Arcs(Experiment):
         same = torch.equal(self.weights[0, 1], self.weights[-1, 1])
         return f"Under the causal mask the sentences give {'the same' if same else 'different'} weights."
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, axes = figure(len(self.endings), len(self.masks), size=(12.5, 2.6 * len(self.endings)))
         for i, words in enumerate(self.sentences):
             for m, mask in enumerate(self.masks):

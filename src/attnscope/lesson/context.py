@@ -78,7 +78,7 @@ class Context(Experiment):
             Table(f"What {self.word} looks at", ("mask", "sentence", "weights"), looks),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, axes = figure(1, 3, size=(11, 3.2))
         last = (self.token_by_token[0][-1], self.token_by_token[1][-1])
         for ax, (title, after) in zip(

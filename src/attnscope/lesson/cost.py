@@ -130,7 +130,7 @@ class Cost(Experiment):
             ),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return bytes held and cells computed over the length, both axes by doublings."""
         from attnscope.lesson.drawing import SERIES, figure
 

@@ -71,7 +71,7 @@ class DesignedHeads(Experiment):
             for name, grid in heads
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the two heads' grids side by side."""
         from attnscope.lesson.drawing import figure, heat
 

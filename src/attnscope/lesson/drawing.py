@@ -7,7 +7,8 @@ The colours are those of the page (light): eleven stops at equal distance in OKL
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -45,16 +46,23 @@ _STYLE = {
 }
 
 
+@contextmanager
+def look() -> Iterator[None]:
+    """Give what is drawn inside the lesson's look; it also holds while a figure is written to a file."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(_STYLE | {"svg.hashsalt": "attnscope"}):
+        yield
+
+
 def figure(rows: int = 1, columns: int = 1, *, size: tuple[float, float] | None = None) -> tuple[Figure, Any]:
     """Return a new figure and its axes (an array when there are several); `size` in inches."""
-    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
-        made = Figure(figsize=size or (4.2 * columns, 3.4 * rows), dpi=144, layout="constrained")
-        FigureCanvasAgg(made)
-        return made, made.subplots(rows, columns)
+    made = Figure(figsize=size or (4.2 * columns, 3.4 * rows), dpi=144, layout="constrained")
+    FigureCanvasAgg(made)
+    return made, made.subplots(rows, columns)
 
 
 def colour_map() -> LinearSegmentedColormap:
@@ -97,16 +105,16 @@ def heat(
 
 def png(made: Figure) -> bytes:
     """Return a figure as PNG, without the date and the name of the program."""
-    file = io.BytesIO()
-    made.savefig(file, format="png", metadata={"Software": None})
-    return file.getvalue()
+    return _saved(made, "png", {"Software": None})
 
 
 def svg(made: Figure) -> bytes:
     """Return a figure as SVG with its text as text, the same bytes each time."""
-    import matplotlib as mpl
+    return _saved(made, "svg", {"Date": None, "Creator": None})
 
+
+def _saved(made: Figure, form: str, metadata: dict[str, str | None]) -> bytes:
     file = io.BytesIO()
-    with mpl.rc_context(_STYLE | {"svg.hashsalt": "attnscope"}):
-        made.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    with look():
+        made.savefig(file, format=form, metadata=metadata)
     return file.getvalue()

@@ -30,8 +30,15 @@ class Experiment(ABC):
         """Return the numbers as tables, for a terminal and a notebook."""
 
     @abstractmethod
+    def draw(self) -> Figure:
+        """Return the figure; `plot` calls it within the common look."""
+
     def plot(self) -> Figure:
-        """Return the figure, ready for `savefig`; no global state of matplotlib is touched."""
+        """Return the figure, ready for `savefig`; matplotlib's settings are afterwards as they were."""
+        from attnscope.lesson.drawing import look
+
+        with look():
+            return self.draw()
 
     def to_dict(self) -> dict[str, Any]:
         """Return every field as JSON values; infinities are words."""

@@ -89,7 +89,7 @@ class ForgottenPositions(Experiment):
             ),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, ax = figure(size=(7.2, 4.0))
         for colour, label, curve in (
             (SERIES[0], "with positions", self.with_positions),

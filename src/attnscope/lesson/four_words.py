@@ -70,7 +70,7 @@ class FourWords(Experiment):
             self._steps(),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the weights without a mask and under a causal one, side by side."""
         from attnscope.lesson.drawing import figure, heat
 

@@ -95,7 +95,7 @@ class Glossary(Experiment):
         rows = tuple((entry.term, entry.says) for entry in self.entries)
         return [Table("Glossary", ("word", "meaning"), rows)]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         lines = [textwrap.wrap(entry.says, _LINE) for entry in self.entries]
         height = sum(len(wrapped) + 0.7 for wrapped in lines)
         made, axes = figure(size=(9.0, 0.2 * height + 0.3))

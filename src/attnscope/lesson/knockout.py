@@ -135,7 +135,7 @@ class KnockOut(Experiment):
     def _stays(self, edge: Edge) -> float:
         return float(self.stayed.moved[edge.layer, edge.head, edge.key])
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, (left, right) = figure(1, 2, size=(11.0, 4.4))
         x, y = (grid.flatten().numpy() for grid in (self.weights, self.shared.moved))
         left.scatter(x, y, s=8, color=INK_3, linewidths=0)

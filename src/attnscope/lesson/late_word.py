@@ -67,7 +67,7 @@ class LateWord(Experiment):
     def _changes(self) -> tuple[Tensor, Tensor, Tensor]:
         return self.token_by_token_change, self.bidirectional_change, self.causal_change
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, ax = figure(size=(8, 3.4))
         names = [*self.start, "/".join(self.endings)]
         for n, (label, change) in enumerate(

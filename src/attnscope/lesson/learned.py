@@ -46,7 +46,7 @@ class LearnedPositions(Experiment):
             Table(f"Cosine similarity of learned position {self.position}", ("with", "similarity"), alike),
         ]  # fmt: skip
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the similarity of every two positions, and the curve of one."""
         from attnscope.lesson.drawing import ACCENT, INK, figure
         from attnscope.lesson.signed import signed

@@ -79,7 +79,7 @@ class Split(Experiment):
             ),
         ]  # fmt: skip
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the heads' weights above, and below them which inputs move each head."""
         from attnscope.lesson.drawing import INK, SERIES, figure, heat
 

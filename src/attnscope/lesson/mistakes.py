@@ -96,7 +96,7 @@ class Mistakes(Experiment):
             Table("What the weights alone give away, without mask, q and k", ("mistake", "finding"), alone),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, axes = figure(2, len(self.cases), size=(3.0 * len(self.cases), 6.2))
         for n, case in enumerate(self.cases):
             for row, (weights, title) in enumerate(((case.right, "right"), (case.weights, case.title))):

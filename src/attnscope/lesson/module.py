@@ -82,7 +82,7 @@ class Module(Experiment):
             Table("The same in plain PyTorch", ("code", "shape"), code),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the heads' weights of the first sequence."""
         from attnscope.lesson.drawing import figure, heat
 

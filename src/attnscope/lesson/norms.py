@@ -91,7 +91,7 @@ class ValueNorms(Experiment):
             weight(float(self.products[at])),
         )
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         shown = self.changes[:4] or (Change(0, 0, 0, 0),)
         made, axes = figure(len(shown), 1, size=(9.0, 1.9 * len(shown)))
         places = torch.arange(len(self.line)).double().numpy()

@@ -59,7 +59,7 @@ class WordOrder(Experiment):
             )
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return how far each word's output moves, one group of bars a word."""
         from attnscope.lesson.drawing import SERIES, figure
 
@@ -106,7 +106,7 @@ class Shuffle(Experiment):
             )
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the largest difference of every order, in three ways."""
         from attnscope.lesson.drawing import SERIES, figure
 

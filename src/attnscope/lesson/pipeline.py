@@ -73,7 +73,7 @@ class Pipeline(Experiment):
             Table("What each box does", ("box", "does"), does),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, axes = figure(size=(13.0, 3.2))
         _draw(axes, self.boxes, self.arrows)
         return made

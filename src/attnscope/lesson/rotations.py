@@ -63,7 +63,7 @@ class Rotations(Experiment):
             Table("How far a pair turns each token", ("pair", "radians", "degrees"), speeds),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the products of all positions, and against the distance alone."""
         from attnscope.lesson.drawing import INK, figure
         from attnscope.lesson.signed import signed

@@ -57,7 +57,7 @@ class Spread(Experiment):
             )
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, (left, right) = figure(1, 2, size=(9.6, 3.6))
         left.plot(self.widths, self.roots, "--", color=SERIES[2], label="√d")
         left.plot(self.widths, self.raw, "o-", color=SERIES[0], markersize=4, label="q·k")
@@ -178,7 +178,7 @@ class Saturation(Experiment):
             ),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, (left, right) = figure(1, 2, size=(9.6, 3.6))
         at = self.at(512) if 512 in self.widths else len(self.widths) - 1
         for s, (name, colour) in enumerate((("not divided", SERIES[0]), ("divided by √d", SERIES[1]))):

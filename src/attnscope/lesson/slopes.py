@@ -57,7 +57,7 @@ class Slopes(Experiment):
             )
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the last row's weights over distance, one line a head."""
         from attnscope.lesson.drawing import LINE, SERIES, figure
 

@@ -72,7 +72,7 @@ class ThroughHeads(Experiment):
         )
         return [Table(title, ("stage", "axes", "shape", "parts × numbers"), rows, note)]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         made, axes = figure(size=(9.0, 0.62 * len(self.stages) + 0.4))
         axes.set(xlim=(-1.35, 4.2), ylim=(len(self.stages) - 0.4, -0.6))
         axes.set_axis_off()

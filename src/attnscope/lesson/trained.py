@@ -103,7 +103,7 @@ class TrainedHeads(Experiment):
         see = Table("What there is to see", ("",), tuple((one.says,) for one in self.findings()))
         return [last, self._each_head(), *(self._habit(one) for one in self.habits), self._next(), see]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return every head of the lesson's model before and after, and of the embedded model."""
         from attnscope.lesson.drawing import figure
 

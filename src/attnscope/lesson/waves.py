@@ -51,7 +51,7 @@ class Sinusoids(Experiment):
             Table("One turn of a wave takes", ("numbers of the vector", "tokens"), waves),
         ]  # fmt: skip
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return the waves as a picture, fast ones on top, and the similarity curve of one position."""
         from attnscope.lesson.drawing import ACCENT, INK, figure
         from attnscope.lesson.signed import signed

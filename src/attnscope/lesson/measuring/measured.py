@@ -80,7 +80,7 @@ class Measured(Experiment):
             ),
         ]
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Return seconds and peak memory over the length, both axes by doublings."""
         from attnscope.lesson.drawing import SERIES, figure
 
