@@ -153,7 +153,7 @@ class Cost(Experiment):
             axes.set_xlabel("tokens")
             axes.set_title(title, loc="left")
             axes.xaxis.set_major_formatter(lambda x, _: count(round(x)))
-            axes.legend(frameon=False)
+            axes.legend()
         held.yaxis.set_major_formatter(lambda x, _: size(round(x)))
         computed.yaxis.set_major_formatter(lambda x, _: count(round(x)))
         return made

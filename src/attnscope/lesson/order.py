@@ -69,7 +69,7 @@ class WordOrder(Experiment):
             axes.bar((place + 0.26 * (at - 1)).tolist(), moved.tolist(), 0.24, color=SERIES[at], label=name)
         axes.set_xticks(place.tolist(), self.words[0])
         axes.set_ylabel("largest difference of the output")
-        axes.legend(frameon=False)
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.08, 1.0), ncols=3, fontsize=8, handlelength=1)
         return made
 
 
@@ -115,7 +115,7 @@ class Shuffle(Experiment):
             axes.plot(moved.tolist(), ".", color=SERIES[at], markersize=4, label=name)
         axes.set_xlabel("order")
         axes.set_ylabel("largest difference")
-        axes.legend(frameon=False)
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.08, 1.0), ncols=3, fontsize=8, handlelength=1)
         return made
 
 

@@ -73,7 +73,7 @@ class Slopes(Experiment):
             axes.plot(range(t), row.flip(0).tolist(), color=colour, linewidth=1.4, label=label)
         axes.set_xlabel("tokens back")
         axes.set_ylabel("weight")
-        axes.legend(frameon=False)
+        axes.legend()
         return made
 
 
