@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
 import threading
@@ -16,9 +15,9 @@ from attnscope.errors import AttnscopeError, ServerError
 from attnscope.lesson.measuring.children import Stop, Stopped
 from attnscope.lesson.measuring.measure import Progress, check_budget, lengths_to, measure_cost
 from attnscope.lesson.measuring.measured import Measured, Row
-from attnscope.models.folders import json_limit
 from attnscope.plain import plain
 from attnscope.web.refusals import Json, Refusal, error_fields
+from attnscope.web.wishes import wish
 
 State = Literal["running", "done", "failed", "cancelled"]
 REMEMBERED = 20  # measurements of which the state can still be asked
@@ -194,13 +193,8 @@ def measure_routes(measuring: Measuring) -> APIRouter:
 
 def _wish(body: bytes) -> tuple[int, int]:
     """Return budget_mb and longest of a request's body."""
-    try:
-        wish: Any = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise Refusal(400, f"The request's body is not JSON{json_limit(error)}", wanted=_WANTED) from error
-    if not isinstance(wish, dict):
-        raise Refusal(400, "The request's body is no JSON object", wanted=_WANTED)
+    found = wish(body, _WANTED)
     for name in ("budget_mb", "longest"):
-        if not isinstance(wish.get(name), int) or isinstance(wish[name], bool):
+        if not isinstance(found.get(name), int) or isinstance(found[name], bool):
             raise Refusal(400, f"{name!r} is missing or no whole number", wanted=_WANTED)
-    return wish["budget_mb"], wish["longest"]
+    return found["budget_mb"], found["longest"]

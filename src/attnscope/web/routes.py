@@ -4,9 +4,6 @@ floats.
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import torch
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -14,11 +11,11 @@ from starlette.responses import Response
 from torch import Tensor
 
 from attnscope.errors import TextError, UnknownCharacter
-from attnscope.models.folders import json_limit
 from attnscope.models.texts import check_text, without_surrogates
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.refusals import Json, Offer, Refusal, refuse
 from attnscope.web.views import Views
+from attnscope.web.wishes import wish
 from attnscope.web.worker import Worker
 
 _POLLED = {"Cache-Control": "no-store"}
@@ -121,16 +118,11 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
 def _wish(body: bytes) -> tuple[str, str]:
     """Return model and text of a request's body."""
     wanted = 'A JSON object {"model": "embedded", "text": "…"} is wanted'
-    try:
-        wish: Any = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise Refusal(400, f"The request's body is not JSON{json_limit(error)}", wanted=wanted) from error
-    if not isinstance(wish, dict):
-        raise Refusal(400, "The request's body is no JSON object", wanted=wanted)
+    found = wish(body, wanted)
     for name in ("model", "text"):
-        if not isinstance(wish.get(name), str):
+        if not isinstance(found.get(name), str):
             raise Refusal(400, f"{name!r} is missing or no string", wanted=wanted)
-    return wish["model"], wish["text"]
+    return found["model"], found["text"]
 
 
 def _place(worker: Worker, run: str, site: str, head: str) -> tuple[Views, int, int]:
