@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attnscope.lesson import Experiment
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -26,6 +31,24 @@ hypothesis.settings.load_profile("attnscope")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real", action="store_true", help="run the tests of large trained models too")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _each_section_runs_once() -> Iterator[None]:
+    """Keep the results of the lesson's sections: many tests read the same ones."""
+    from attnscope.lesson.contents import Section
+
+    run = Section.run
+    kept: dict[int, list[tuple[str, Experiment]]] = {}
+
+    def once(self: Section) -> Iterator[tuple[str, Experiment]]:
+        if self.number not in kept:
+            kept[self.number] = list(run(self))
+        return iter(kept[self.number])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Section, "run", once)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -100,12 +100,14 @@ class Explore(Opened):
 
 @dataclass
 class Walk(Opened):
-    """A browser page on Walk, chapter 2: the walk of four words."""
+    """A browser page on Walk; without another chapter, on the walk of four words."""
 
-    def open(self, **state: object) -> None:
-        """Open a link to a place in the walk and wait until it is drawn."""
-        self.page.goto(f"{self.base}/walk?{urlencode({'chapter': 2, **state})}")
-        self.settle()
+    def open(self, chapter: int = 2, *, wait: str | None = None, **state: object) -> Page:
+        """Open a link into a chapter and wait until it, or what `wait` names of it, is drawn."""
+        self.page.goto(f"{self.base}/walk?{urlencode({'chapter': chapter, **state})}")
+        shown = f"section[data-chapter='{chapter}']:not([hidden])"
+        self.settle(f"{shown} {wait or ('.walk .row' if chapter == 2 else 'h1')}")
+        return self.page
 
     def settle(self, wait: str = ".walk .row") -> None:
         """Wait until the chapter, or what `wait` names of it, is drawn."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -15,29 +13,8 @@ from attnscope.lesson.line import in_sight
 from attnscope.lesson.norms import ValueNorms
 from attnscope.lesson.numbers import number, weight
 
-Open = Callable[..., Page]
-
-
-class Reader(Protocol):
-    """What these tests need of the fixture `walk`."""
-
-    page: Page
-    base: str
-
-    def state(self) -> dict[str, str]: ...
-
-
-@pytest.fixture
-def open_chapter(walk: Reader) -> Open:
-    """Open a chapter at given parameters and wait until it is drawn."""
-
-    def opened(chapter: int, **state: object) -> Page:
-        walk.page.goto(f"{walk.base}/walk?{urlencode({'chapter': chapter, **state})}")
-        walk.page.wait_for_selector("main[aria-busy=false]")
-        walk.page.wait_for_selector("section:not([hidden]) .term")
-        return walk.page
-
-    return opened
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Walk
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +31,9 @@ def part(page: Page, name: str) -> Locator:
     return page.locator(f'section:not([hidden]) [data-live="{name}"]')
 
 
-def test_the_arcs_are_python_s_weights_and_causal_makes_them_the_same(open_chapter: Open) -> None:
+def test_the_arcs_are_python_s_weights_and_causal_makes_them_the_same(walk: Walk) -> None:
     """Section 10: width and number both say the weight."""
-    page, found = open_chapter(10), lesson.arcs()
+    page, found = walk.open(10), lesson.arcs()
     pictures = part(page, "arcs").locator("figure")
     expect(pictures).to_have_count(2)
     assert pictures.locator("figcaption .faint").all_inner_texts() == ["invented weights"] * 2
@@ -79,15 +56,15 @@ def test_the_arcs_are_python_s_weights_and_causal_makes_them_the_same(open_chapt
             assert widths == pytest.approx([max(0.5, 22 * w) for w in others])
 
 
-def test_a_link_opens_the_causal_arcs(open_chapter: Open) -> None:
-    page = open_chapter(10, mask="causal")
+def test_a_link_opens_the_causal_arcs(walk: Walk) -> None:
+    page = walk.open(10, mask="causal")
     said = part(page, "arcs").locator(".said")
     expect(said).to_contain_text("whose weight on it is 0: both sentences give the same weights, animal .410")
 
 
-def test_every_arrow_of_the_pipeline_shows_its_shape_and_every_box_what_it_does(open_chapter: Open) -> None:
+def test_every_arrow_of_the_pipeline_shows_its_shape_and_every_box_what_it_does(walk: Walk) -> None:
     """Section 10, by keyboard alone."""
-    page, found = open_chapter(10), lesson.pipeline()
+    page, found = walk.open(10), lesson.pipeline()
     flow = part(page, "pipeline")
     shapes = flow.locator("text.shape").all_text_contents()
     assert shapes == [" × ".join(map(str, arrow.shape)) for arrow in found.arrows]
@@ -102,8 +79,8 @@ def test_every_arrow_of_the_pipeline_shows_its_shape_and_every_box_what_it_does(
     expect(flow.get_by_role("option", selected=True)).to_have_attribute("data-box", "out")
 
 
-def test_pointing_at_a_box_says_what_it_does_and_does_not_choose_it(open_chapter: Open) -> None:
-    page, says = open_chapter(10), {box.id: box.says for box in lesson.pipeline().boxes}
+def test_pointing_at_a_box_says_what_it_does_and_does_not_choose_it(walk: Walk) -> None:
+    page, says = walk.open(10), {box.id: box.says for box in lesson.pipeline().boxes}
     flow = part(page, "pipeline")
     flow.locator('[data-box="softmax"]').hover()
     expect(flow.locator(".flow-says")).to_contain_text(says["softmax"])
@@ -111,9 +88,9 @@ def test_pointing_at_a_box_says_what_it_does_and_does_not_choose_it(open_chapter
     expect(flow.locator(".flow-says")).to_contain_text(says["scores"])
 
 
-def test_the_chosen_head_lights_up_on_its_way(open_chapter: Open, walk: Reader) -> None:
+def test_the_chosen_head_lights_up_on_its_way(walk: Walk) -> None:
     """Section 10: 64 inputs, 4 heads of 16."""
-    page, found = open_chapter(10), lesson.through_heads()
+    page, found = walk.open(10), lesson.through_heads()
     heads = part(page, "heads")
     assert heads.locator("text.shape").all_text_contents() == [
         " × ".join(map(str, stage.shape)) for stage in found.stages
@@ -127,16 +104,16 @@ def test_the_chosen_head_lights_up_on_its_way(open_chapter: Open, walk: Reader) 
     assert walk.state()["part"] == "2"
 
 
-def test_the_glossary_is_python_s(open_chapter: Open) -> None:
-    page, entries = open_chapter(10), lesson.glossary().entries
+def test_the_glossary_is_python_s(walk: Walk) -> None:
+    page, entries = walk.open(10), lesson.glossary().entries
     listed = part(page, "glossary")
     assert listed.locator("dt").all_inner_texts() == [entry.term for entry in entries]
     assert listed.locator("dd").all_inner_texts() == [entry.says for entry in entries]
 
 
 @pytest.mark.parametrize("chapter", [2, 5, 10, 11])
-def test_a_glossary_word_shows_its_sentence_by_pointer_and_by_key(open_chapter: Open, chapter: int) -> None:
-    page, says = open_chapter(chapter), {entry.term: entry.says for entry in lesson.glossary().entries}
+def test_a_glossary_word_shows_its_sentence_by_pointer_and_by_key(walk: Walk, chapter: int) -> None:
+    page, says = walk.open(chapter), {entry.term: entry.says for entry in lesson.glossary().entries}
     word = page.locator("section:not([hidden]) .term").first
     sentence, tip = says[str(word.get_attribute("data-term"))], page.locator(".tip.glossary")
     word.hover()
@@ -156,8 +133,8 @@ def test_a_glossary_word_shows_its_sentence_by_pointer_and_by_key(open_chapter: 
     assert read == sentence
 
 
-def test_every_marked_word_is_in_the_glossary_and_one_stop_a_chapter(open_chapter: Open) -> None:
-    page, terms = open_chapter(10), [entry.term for entry in lesson.glossary().entries]
+def test_every_marked_word_is_in_the_glossary_and_one_stop_a_chapter(walk: Walk) -> None:
+    page, terms = walk.open(10), [entry.term for entry in lesson.glossary().entries]
     sections = page.locator("section.chapter").evaluate_all(
         """all => all.map(el => [...el.querySelectorAll('[data-term]')].map(
             word => [word.dataset.term, word.getAttribute('tabindex')]))"""
@@ -172,10 +149,10 @@ def test_every_marked_word_is_in_the_glossary_and_one_stop_a_chapter(open_chapte
     assert met == set(terms)
 
 
-def test_weights_and_products_are_python_s_for_every_head(open_chapter: Open, norms: ValueNorms) -> None:
+def test_weights_and_products_are_python_s_for_every_head(walk: Walk, norms: ValueNorms) -> None:
     """Section 11: weight times the norm of the projected value, beside the weight."""
     for layer, head in ((0, 5), (3, 2), (5, 2)):
-        page = open_chapter(11, row=f"{layer}.{head}.12")
+        page = walk.open(11, row=f"{layer}.{head}.12")
         columns = part(page, "norms").locator(".twin")
         above = columns.locator(".twin-number:first-child .amount").all_text_contents()
         below = columns.locator(".twin-number:last-child .amount").all_text_contents()
@@ -184,10 +161,8 @@ def test_weights_and_products_are_python_s_for_every_head(open_chapter: Open, no
         assert columns.locator(".twin-char .char").all_text_contents() == [in_sight(c) for c in norms.line]
 
 
-def test_the_heads_in_which_another_key_comes_first_are_pointed_out(
-    open_chapter: Open, norms: ValueNorms
-) -> None:
-    page = open_chapter(11)
+def test_the_heads_in_which_another_key_comes_first_are_pointed_out(walk: Walk, norms: ValueNorms) -> None:
+    page = walk.open(11)
     found = part(page, "norms").get_by_role("group", name="Another key comes first in")
     names = [f"L{one.layer} H{one.head}" for one in norms.changes]
     assert found.get_by_role("button").all_inner_texts() == names
@@ -204,8 +179,8 @@ def test_the_heads_in_which_another_key_comes_first_are_pointed_out(
     expect(part(page, "norms").locator(".said")).to_contain_text("in 113 of 1,008")
 
 
-def test_a_key_is_chosen_with_the_arrow_keys(open_chapter: Open, norms: ValueNorms, walk: Reader) -> None:
-    page = open_chapter(11, row="1.0.23")
+def test_a_key_is_chosen_with_the_arrow_keys(walk: Walk, norms: ValueNorms) -> None:
+    page = walk.open(11, row="1.0.23")
     twins = part(page, "norms").get_by_role("listbox")
     twins.get_by_role("option", selected=True).focus()
     page.keyboard.press("ArrowLeft")
@@ -241,11 +216,11 @@ def expected(out: KnockOut, found: Without, at: tuple[int, ...]) -> list[list[st
     ]
 
 
-def test_the_next_character_with_and_without_an_edge_is_python_s(open_chapter: Open, out: KnockOut) -> None:
+def test_the_next_character_with_and_without_an_edge_is_python_s(walk: Walk, out: KnockOut) -> None:
     """Section 11, both ways of taking an edge out."""
     for layer, head, key in ((0, 2, 26), (2, 4, 19), (4, 3, 6)):
         for way, found in (("share", out.shared), ("stay", out.stayed)):
-            page = open_chapter(11, cut=f"{layer}.{head}.{key}", way=way)
+            page = walk.open(11, cut=f"{layer}.{head}.{key}", way=way)
             at = (layer, head, key)
             assert bars(page) == expected(out, found, at)
             said = part(page, "knockout").locator(".said")
@@ -254,11 +229,9 @@ def test_the_next_character_with_and_without_an_edge_is_python_s(open_chapter: O
             assert moved == [weight(float(x)) for x in found.moved[layer, head]]
 
 
-def test_the_next_character_without_a_whole_head_is_python_s(
-    open_chapter: Open, out: KnockOut, walk: Reader
-) -> None:
+def test_the_next_character_without_a_whole_head_is_python_s(walk: Walk, out: KnockOut) -> None:
     """Section 11, by keyboard alone."""
-    page = open_chapter(11)
+    page = walk.open(11)
     knockout = part(page, "knockout")
     cells = knockout.get_by_role("gridcell").all_text_contents()
     assert cells == [weight(float(x)) for row in out.heads.moved for x in row]
@@ -274,10 +247,8 @@ def test_the_next_character_without_a_whole_head_is_python_s(
     assert bars(page) == expected(out, out.heads, (1, 3))
 
 
-def test_a_large_weight_changes_little_and_a_small_one_more_on_the_page(
-    open_chapter: Open, out: KnockOut, walk: Reader
-) -> None:
-    page = open_chapter(11)
+def test_a_large_weight_changes_little_and_a_small_one_more_on_the_page(walk: Walk, out: KnockOut) -> None:
+    page = walk.open(11)
     assert part(page, "found").inner_text() == out.says
     expect(part(page, "knockout").locator(".said")).to_contain_text("Without the weight .551 on “h” 26")
     page.get_by_role("button", name="the small one that changes more").click()
@@ -288,23 +259,23 @@ def test_a_large_weight_changes_little_and_a_small_one_more_on_the_page(
 
 
 @pytest.mark.parametrize("wrong", ["9.0.0", "0.9.0", "0.0.99", "a.b.c", "1.2", "", "-1.0.0", "1e1.0.0"])
-def test_a_link_with_a_wrong_place_shows_the_first(open_chapter: Open, wrong: str) -> None:
-    page = open_chapter(11, row=wrong, cut=wrong, out="nothing", way="up")
+def test_a_link_with_a_wrong_place_shows_the_first(walk: Walk, wrong: str) -> None:
+    page = walk.open(11, row=wrong, cut=wrong, out="nothing", way="up")
     expect(part(page, "norms").locator(".said")).to_contain_text("Layer 0, head 5")
     expect(part(page, "knockout").locator(".said")).to_contain_text("Without the weight .551 on “h” 26")
 
 
 @pytest.mark.parametrize("chapter", [10, 11])
 @pytest.mark.parametrize("width", [390, 1024])
-def test_nothing_scrolls_sideways(open_chapter: Open, chapter: int, width: int) -> None:
-    page = open_chapter(chapter)
+def test_nothing_scrolls_sideways(walk: Walk, chapter: int, width: int) -> None:
+    page = walk.open(chapter)
     page.set_viewport_size({"width": width, "height": 844})
     page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_paper_is_light_and_the_screen_is_dark_again_afterwards(open_chapter: Open) -> None:
-    page = open_chapter(10, theme="dark")
+def test_paper_is_light_and_the_screen_is_dark_again_afterwards(walk: Walk) -> None:
+    page = walk.open(10, theme="dark")
     animal = part(page, "arcs").locator("rect.word").nth(1)
     dark = animal.get_attribute("fill")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -316,8 +287,8 @@ def test_paper_is_light_and_the_screen_is_dark_again_afterwards(open_chapter: Op
     assert animal.get_attribute("fill") == dark
 
 
-def test_sliding_over_the_bars_chooses_the_key_under_the_pointer(open_chapter: Open, walk: Reader) -> None:
-    page = open_chapter(11, row="1.0.23")
+def test_sliding_over_the_bars_chooses_the_key_under_the_pointer(walk: Walk) -> None:
+    page = walk.open(11, row="1.0.23")
     columns = part(page, "norms").get_by_role("option")
     columns.nth(3).hover()
     page.mouse.down()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Page
 
 from attnscope import lesson
 from attnscope.lesson.context import Context
@@ -16,31 +15,11 @@ from attnscope.lesson.mistakes import Mistakes
 from attnscope.lesson.numbers import number, weight
 from attnscope.lesson.scaling import Saturation, Spread
 
-
-class Walk(Protocol):
-    """What these tests need of the fixture `walk`."""
-
-    page: Page
-    base: str
-
-    def text(self, selector: str) -> str: ...
-
-    def texts(self, selector: str) -> list[str]: ...
-
-    def state(self) -> dict[str, str]: ...
-
-    def settle(self, wait: str) -> None: ...
-
-    def press(self, *keys: str) -> None: ...
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Walk
 
 
 made = functools.cache(lambda name: getattr(lesson, name)())
-
-
-def opened(walk: Walk, chapter: int, wait: str, **state: object) -> None:
-    parts = "&".join(f"{name}={value}" for name, value in state.items())
-    walk.page.goto(f"{walk.base}/walk?chapter={chapter}&{parts}")
-    walk.settle(f"section[data-chapter='{chapter}'] {wait}")
 
 
 def rows(walk: Walk, table: str) -> list[list[str]]:
@@ -66,7 +45,7 @@ def vectors_of(found: Context, layer: str, mask: str) -> tuple[Any, Any]:
 )
 def test_chapter_1_shows_the_vectors_of_bank_and_their_difference(walk: Walk, layer: str, mask: str) -> None:
     found: Context = made("context")
-    opened(walk, 1, ".vectors td", layer=layer, mask=mask)
+    walk.open(1, wait=".vectors td", layer=layer, mask=mask)
     one, two = (
         vectors[place] for vectors, place in zip(vectors_of(found, layer, mask), found.places, strict=True)
     )
@@ -91,7 +70,7 @@ def test_chapter_1_shows_the_vectors_of_bank_and_their_difference(walk: Walk, la
 )
 def test_chapter_1_shows_what_the_last_word_changes_at_each_word(walk: Walk, layer: str, mask: str) -> None:
     found: LateWord = made("late_word")
-    opened(walk, 1, ".vectors td", layer=layer, mask=mask)
+    walk.open(1, wait=".vectors td", layer=layer, mask=mask)
     change = found.token_by_token_change
     if layer == "attention":
         change = found.causal_change if mask == "causal" else found.bidirectional_change
@@ -104,7 +83,7 @@ def test_chapter_1_shows_what_the_last_word_changes_at_each_word(walk: Walk, lay
 
 
 def test_chapter_1_is_switched_by_keyboard_alone_and_kept_in_the_address(walk: Walk) -> None:
-    opened(walk, 1, ".vectors td")
+    walk.open(1, wait=".vectors td")
     walk.page.get_by_role("button", name="per-token layers").first.focus()
     walk.press("ArrowRight")
     assert walk.state() == {"chapter": "1", "layer": "attention"}
@@ -124,7 +103,7 @@ def test_chapter_3_shows_pythons_numbers_at_every_stop(walk: Walk, d: int) -> No
     spread: Spread = made("spread")
     saturation: Saturation = made("saturation")
     at = saturation.at(d)
-    opened(walk, 3, ".curve-line", d=d)
+    walk.open(3, wait=".curve-line", d=d)
     read = walk.texts("[data-live=spread] .curve-key b")
     assert read == [number(float(x[at]), 2) for x in (spread.raw, spread.roots, spread.scaled)]
     middle = len(spread.edges) // 2 - 1
@@ -144,7 +123,7 @@ def test_chapter_3_shows_pythons_numbers_at_every_stop(walk: Walk, d: int) -> No
 
 def test_chapter_3_the_slider_moves_both_parts_by_keyboard(walk: Walk) -> None:
     spread: Spread = made("spread")
-    opened(walk, 3, ".curve-line")
+    walk.open(3, wait=".curve-line")
     sliders = walk.page.get_by_role("slider", name="Width d")
     assert sliders.first.get_attribute("aria-valuetext") == "512"
     sliders.first.focus()
@@ -159,7 +138,7 @@ def test_chapter_3_the_slider_moves_both_parts_by_keyboard(walk: Walk) -> None:
 
 def test_chapter_3_the_curve_is_read_with_the_arrow_keys(walk: Walk) -> None:
     spread: Spread = made("spread")
-    opened(walk, 3, ".curve-line", d=64)
+    walk.open(3, wait=".curve-line", d=64)
     walk.page.get_by_role("slider", name="Standard deviation of products by width").focus()
     walk.press("Home", "ArrowRight", "ArrowRight")
     assert walk.text("[data-live=spread] .curve-reading").startswith("width d 4")
@@ -171,13 +150,13 @@ def test_chapter_3_the_curve_is_read_with_the_arrow_keys(walk: Walk) -> None:
 
 @pytest.mark.parametrize("wrong", ["abc", "7", "-4", "1e3", ""])
 def test_chapter_3_a_width_that_is_not_there_is_the_default(walk: Walk, wrong: str) -> None:
-    opened(walk, 3, ".curve-line", d=wrong)
+    walk.open(3, wait=".curve-line", d=wrong)
     assert walk.page.get_by_role("slider", name="Width d").first.get_attribute("aria-valuetext") == "512"
 
 
 def test_chapter_4_shows_every_mistake_with_its_numbers_and_findings(walk: Walk) -> None:
     mistakes: Mistakes = made("mistakes")
-    opened(walk, 4, ".mistake .one")
+    walk.open(4, wait=".mistake .one")
     for case in mistakes.cases:
         part = f"#mistake-{case.name}"
         grids = walk.page.locator(f"{part} [role=grid]")
@@ -196,7 +175,7 @@ def test_chapter_4_shows_every_mistake_with_its_numbers_and_findings(walk: Walk)
 
 def test_chapter_4_shows_the_losses_with_and_without_positions(walk: Walk) -> None:
     found: ForgottenPositions = made("forgotten_positions")
-    opened(walk, 4, ".curve-line")
+    walk.open(4, wait=".curve-line")
     read = dict(
         zip(
             walk.texts("[data-live=losses] .curve-key"),
@@ -220,5 +199,5 @@ def test_chapter_4_shows_the_losses_with_and_without_positions(walk: Walk) -> No
 @pytest.mark.parametrize("width", [390, 1024])
 def test_nothing_of_chapters_1_3_and_4_scrolls_sideways(walk: Walk, chapter: int, width: int) -> None:
     walk.page.set_viewport_size({"width": width, "height": 844})
-    opened(walk, chapter, ".live .part", layer="attention")
+    walk.open(chapter, wait=".live .part", layer="attention")
     assert walk.page.evaluate("document.documentElement.scrollWidth") == width

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, Protocol
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -13,29 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 from attnscope import lesson
 from attnscope.lesson.numbers import count, number, weight
 
-Open = Callable[..., Page]
-
-
-class Reader(Protocol):
-    """What these tests need of the fixture `walk`."""
-
-    page: Page
-    base: str
-
-    def state(self) -> dict[str, str]: ...
-
-
-@pytest.fixture
-def open_chapter(walk: Reader) -> Open:
-    """Open a chapter at given parameters and wait until it is drawn."""
-
-    def opened(chapter: int, **state: object) -> Page:
-        walk.page.goto(f"{walk.base}/walk?{urlencode({'chapter': chapter, **state})}")
-        walk.page.wait_for_selector(f"#title-{chapter}")
-        walk.page.wait_for_selector("main[aria-busy=false]")
-        return walk.page
-
-    return opened
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Walk
 
 
 def grid(page: Page, label: str) -> Locator:
@@ -55,13 +32,13 @@ def written(found: Locator) -> list[str]:
     return found.get_by_role("gridcell").evaluate_all("all => all.map(cell => cell.textContent)")
 
 
-def test_the_designed_heads_on_the_page_are_python_s_at_every_line_and_worth(open_chapter: Open) -> None:
+def test_the_designed_heads_on_the_page_are_python_s_at_every_line_and_worth(walk: Walk) -> None:
     """Section 5: .980 and .493 are read on the cells."""
     found = lesson.designed_heads()
     titles = ("Head A: the position before", "Head B: copies of the same word")
     for at, step in ((1, 0), (2, 8), (3, 5), (0, 5)):
         line = found.lines[at]
-        page = open_chapter(5, line=at, worth=count(int(found.worths[step])))
+        page = walk.open(5, line=at, worth=count(int(found.worths[step])))
         for head, title in enumerate(titles):
             t = len(line.words)
             want = [
@@ -78,8 +55,8 @@ def test_the_designed_heads_on_the_page_are_python_s_at_every_line_and_worth(ope
     assert "148.41 ÷ 300.83 = .493" in says[1]
 
 
-def test_a_cell_is_chosen_by_keyboard_and_its_arithmetic_follows(open_chapter: Open, walk: Reader) -> None:
-    page = open_chapter(5)
+def test_a_cell_is_chosen_by_keyboard_and_its_arithmetic_follows(walk: Walk) -> None:
+    page = walk.open(5)
     a = grid(page, "Head A: the position before")
     a.locator("[tabindex='0']").focus()
     page.keyboard.press("ArrowRight")
@@ -96,8 +73,8 @@ def test_a_cell_is_chosen_by_keyboard_and_its_arithmetic_follows(open_chapter: O
     expect(page.locator(".grid .tip:visible")).to_have_count(0)
 
 
-def test_the_worth_of_a_match_is_a_slider_for_the_keyboard(open_chapter: Open, walk: Reader) -> None:
-    page = open_chapter(5)
+def test_the_worth_of_a_match_is_a_slider_for_the_keyboard(walk: Walk) -> None:
+    page = walk.open(5)
     slider = page.get_by_label("A match is worth")
     slider.focus()
     page.keyboard.press("Home")
@@ -112,10 +89,10 @@ def test_the_worth_of_a_match_is_a_slider_for_the_keyboard(open_chapter: Open, w
     assert rows.all_inner_texts() == ["a", "rose", "is", "a", "rose", "is", "a", "rose"]
 
 
-def test_the_split_shows_the_same_number_in_both_pictures(open_chapter: Open, walk: Reader) -> None:
+def test_the_split_shows_the_same_number_in_both_pictures(walk: Walk) -> None:
     """Section 5: (1, 10, 64) is (1, 4, 10, 16) and back."""
     found = lesson.split()
-    page = open_chapter(5, token=7)
+    page = walk.open(5, token=7)
     strip = written(grid(page, "The query as one run of numbers"))
     heads = written(grid(page, "The query as four heads"))
     want = [number(float(x), 3) for x in found.queries[0, 7]]
@@ -128,9 +105,9 @@ def test_the_split_shows_the_same_number_in_both_pictures(open_chapter: Open, wa
     )
 
 
-def test_each_head_of_chapter_5_has_its_own_weights_and_all_64_inputs(open_chapter: Open) -> None:
+def test_each_head_of_chapter_5_has_its_own_weights_and_all_64_inputs(walk: Walk) -> None:
     found = lesson.split()
-    page = open_chapter(5)
+    page = walk.open(5)
     for head in range(4):
         want = [
             f"query {i}, key {j}, "
@@ -165,22 +142,22 @@ def expected_outputs(found: Any, way: int, order: list[int]) -> list[list[str]]:
     ]
 
 
-def test_shuffled_outputs_on_the_page_are_python_s(open_chapter: Open) -> None:
+def test_shuffled_outputs_on_the_page_are_python_s(walk: Walk) -> None:
     """Section 6: without positions the same outputs, with them or a causal mask others."""
     found = lesson.shuffle()
     for order in ([2, 1, 0, 3, 4], [4, 3, 2, 1, 0], [0, 1, 2, 3, 4]):
-        page = open_chapter(6, order="".join(map(str, order)))
+        page = walk.open(6, order="".join(map(str, order)))
         for way, name in enumerate(found.names):
             assert outputs(page, name) == expected_outputs(found, way, order)
-    page = open_chapter(6, order="43210")
+    page = walk.open(6, order="43210")
     verdicts = page.locator(".ways p").all_inner_texts()
     assert verdicts[0].endswith("the same outputs, shuffled.")
     assert all(verdict.endswith("the order has changed the outputs.") for verdict in verdicts[1:])
 
 
-def test_tokens_are_swapped_by_keyboard_and_shuffled_by_a_button(open_chapter: Open, walk: Reader) -> None:
+def test_tokens_are_swapped_by_keyboard_and_shuffled_by_a_button(walk: Walk) -> None:
     found = lesson.shuffle()
-    page = open_chapter(6)
+    page = walk.open(6)
     chips = page.locator(".deck .tok")
     assert chips.all_inner_texts() == ["man", "bites", "dog", "at", "noon"]
     page.get_by_role("button", name="Swap dog and at").focus()
@@ -200,10 +177,10 @@ def test_tokens_are_swapped_by_keyboard_and_shuffled_by_a_button(open_chapter: O
     expect(page.locator(".deck .tok").first).to_have_text(found.words[int(shuffled[0])])
 
 
-def test_the_column_of_the_waves_is_dragged_and_moved_by_keys(open_chapter: Open, walk: Reader) -> None:
+def test_the_column_of_the_waves_is_dragged_and_moved_by_keys(walk: Walk) -> None:
     """Section 6: 1.0, .966, .734, .590, .490 stand there for position 10."""
     waves, learned = lesson.sinusoids(), lesson.learned_positions()
-    page = open_chapter(6)
+    page = walk.open(6)
     rows = page.locator(".waves table.nums tbody tr")
 
     def read(line: int) -> list[str]:
@@ -233,10 +210,10 @@ def test_the_column_of_the_waves_is_dragged_and_moved_by_keys(open_chapter: Open
     )
 
 
-def test_query_and_key_moved_together_keep_their_product(open_chapter: Open, walk: Reader) -> None:
+def test_query_and_key_moved_together_keep_their_product(walk: Walk) -> None:
     """Section 6: the product depends on i - j only, to 1e-6."""
     found = lesson.rotations()
-    page = open_chapter(6)
+    page = walk.open(6)
     product = page.locator(".product b")
 
     def read() -> float:
@@ -264,9 +241,9 @@ def test_query_and_key_moved_together_keep_their_product(open_chapter: Open, wal
     assert written(products) == [number(float(x), 3) for x in found.products.flatten()]
 
 
-def test_the_slopes_and_the_two_sentences_are_python_s(open_chapter: Open) -> None:
+def test_the_slopes_and_the_two_sentences_are_python_s(walk: Walk) -> None:
     found, order = lesson.slopes(), lesson.word_order()
-    page = open_chapter(6, slope=3)
+    page = walk.open(6, slope=3)
     table = page.locator(".sloped table tbody tr")
     assert table.nth(3).get_attribute("aria-current") == "true"
     for head in range(8):
@@ -279,10 +256,10 @@ def test_the_slopes_and_the_two_sentences_are_python_s(open_chapter: Open) -> No
         assert rows.nth(i).locator("td").all_inner_texts() == [number(float(x), 4) for x in order.moved[:, i]]
 
 
-def test_the_code_of_chapter_8_is_the_code_that_runs(open_chapter: Open) -> None:
+def test_the_code_of_chapter_8_is_the_code_that_runs(walk: Walk) -> None:
     """Section 8: code with shapes, 16,640 parameters, nothing above the diagonal, about 1.2e-7."""
     found = lesson.module()
-    page = open_chapter(8)
+    page = walk.open(8)
     lines = page.locator(".code tbody tr").evaluate_all(
         "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
     )
@@ -298,11 +275,9 @@ def test_the_code_of_chapter_8_is_the_code_that_runs(open_chapter: Open) -> None
     ]
 
 
-def test_the_four_grids_of_chapter_8_are_python_s_for_both_sequences(
-    open_chapter: Open, walk: Reader
-) -> None:
+def test_the_four_grids_of_chapter_8_are_python_s_for_both_sequences(walk: Walk) -> None:
     found = lesson.module()
-    page = open_chapter(8)
+    page = walk.open(8)
     for sequence in range(2):
         if sequence:
             page.get_by_role("group", name="Sequence").get_by_role("button", name="0").focus()
@@ -330,16 +305,14 @@ def test_the_four_grids_of_chapter_8_are_python_s_for_both_sequences(
         (8, {"sequence": "2"}),
     ],
 )
-def test_wrong_parameters_of_a_link_fall_back(
-    open_chapter: Open, chapter: int, wrong: dict[str, str]
-) -> None:
-    right = open_chapter(chapter).locator("section.chapter:visible").inner_text()
-    assert open_chapter(chapter, **wrong).locator("section.chapter:visible").inner_text() == right
+def test_wrong_parameters_of_a_link_fall_back(walk: Walk, chapter: int, wrong: dict[str, str]) -> None:
+    right = walk.open(chapter).locator("section.chapter:visible").inner_text()
+    assert walk.open(chapter, **wrong).locator("section.chapter:visible").inner_text() == right
 
 
 @pytest.mark.parametrize("chapter", [5, 6, 8])
-def test_a_chapter_fits_a_phone_and_a_small_desk(open_chapter: Open, chapter: int) -> None:
-    page = open_chapter(chapter)
+def test_a_chapter_fits_a_phone_and_a_small_desk(walk: Walk, chapter: int) -> None:
+    page = walk.open(chapter)
     for width in (390, 1024, 1440):
         page.set_viewport_size({"width": width, "height": 844})
         page.wait_for_timeout(120)
@@ -347,5 +320,5 @@ def test_a_chapter_fits_a_phone_and_a_small_desk(open_chapter: Open, chapter: in
 
 
 @pytest.mark.parametrize("chapter", [5, 6, 8])
-def test_the_prose_of_a_chapter_holds_no_exclamation_mark(open_chapter: Open, chapter: int) -> None:
-    assert not re.search("!", open_chapter(chapter).locator("section.chapter:visible").inner_text())
+def test_the_prose_of_a_chapter_holds_no_exclamation_mark(walk: Walk, chapter: int) -> None:
+    assert not re.search("!", walk.open(chapter).locator("section.chapter:visible").inner_text())

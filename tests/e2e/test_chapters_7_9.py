@@ -6,7 +6,6 @@ import json
 import re
 import urllib.request
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
 
 MEASURE = "[data-live=measure]"
 BUTTON = f"{MEASURE} .btn.main"
-
-
-def open_chapter(walk: Walk, number: int, wait: str, **state: object) -> None:
-    """Open a link to a chapter and wait until what `wait` names is drawn."""
-    walk.page.goto(f"{walk.base}/walk?{urlencode({'chapter': number, **state})}")
-    walk.settle(wait)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +40,7 @@ def read_costs(walk: Walk) -> list[list[str]]:
 
 
 def test_every_length_of_section_7_shows_pythons_numbers(walk: Walk, cost: Cost) -> None:
-    open_chapter(walk, 7, ".cost-nums td")
+    walk.open(7, wait=".cost-nums td")
     slider = walk.page.get_by_label("Length", exact=True)
     slider.focus()
     walk.page.keyboard.press("Home")
@@ -66,7 +59,7 @@ def test_every_length_of_section_7_shows_pythons_numbers(walk: Walk, cost: Cost)
 
 
 def test_the_square_the_strip_and_the_band_are_drawn_to_one_scale(walk: Walk, cost: Cost) -> None:
-    open_chapter(walk, 7, ".square .whole", length=4096, window=1024)
+    walk.open(7, wait=".square .whole", length=4096, window=1024)
     box = {
         name: walk.page.locator(f".square .{name}").evaluate(
             "el => ({width: +el.getAttribute('width'), height: +el.getAttribute('height')})"
@@ -87,14 +80,14 @@ def test_the_square_the_strip_and_the_band_are_drawn_to_one_scale(walk: Walk, co
 
 
 def test_a_link_opens_the_curve_of_cells_and_a_wrong_one_the_default(walk: Walk) -> None:
-    open_chapter(walk, 7, ".cost-nums td", show="cells", length=77, window="x")
+    walk.open(7, wait=".cost-nums td", show="cells", length=77, window="x")
     assert walk.texts("[data-live=curve] [aria-pressed=true]") == ["cells computed"]
     assert "1,024 tokens" in walk.text("[data-live=law] .said")
     assert "window of 512" in walk.text("[data-live=curve] .curve:not([hidden])")
 
 
 def test_every_length_is_in_one_table_on_screen_and_in_print(walk: Walk, cost: Cost) -> None:
-    open_chapter(walk, 7, ".cost-nums td", window=128)
+    walk.open(7, wait=".cost-nums td", window=128)
     rows = walk.page.locator(".every tbody tr")
     expect(rows.first).to_be_hidden()
     walk.page.locator(".every summary").click()
@@ -117,7 +110,7 @@ def test_every_length_is_in_one_table_on_screen_and_in_print(walk: Walk, cost: C
 
 
 def test_a_small_measurement_runs_to_its_tables(walk: Walk) -> None:
-    open_chapter(walk, 7, BUTTON, budget=64, longest=4096)
+    walk.open(7, wait=BUTTON, budget=64, longest=4096)
     assert "at most 64 MB" in walk.text(f"{MEASURE} .caption")
     walk.page.locator(BUTTON).focus()
     walk.page.keyboard.press("Enter")
@@ -140,7 +133,7 @@ def test_a_small_measurement_runs_to_its_tables(walk: Walk) -> None:
 
 
 def test_a_measurement_is_cancelled_and_another_can_begin(walk: Walk) -> None:
-    open_chapter(walk, 7, BUTTON, longest=32768)
+    walk.open(7, wait=BUTTON, longest=32768)
     walk.page.locator(BUTTON).click()
     walk.page.get_by_role("button", name="Cancel").click()
     walk.page.wait_for_selector(f"{BUTTON}:not([disabled])")
@@ -162,7 +155,7 @@ def test_a_second_measurement_is_refused_in_place_with_the_reason(walk: Walk) ->
     walk.expected.append("409")
     job = ask(walk, "measure", "POST", {"budget_mb": 32, "longest": 16384})["id"]
     try:
-        open_chapter(walk, 7, BUTTON)
+        walk.open(7, wait=BUTTON)
         walk.page.locator(BUTTON).click()
         card = walk.page.locator(f"{MEASURE} .card.bad")
         expect(card).to_contain_text("Another measurement is under way, to 16,384 tokens within 32 MB")
@@ -180,7 +173,7 @@ def cell_text(walk: Walk, part: str, i: int, j: int) -> str:
 
 
 def test_heads_of_section_9_show_pythons_weights(walk: Walk, trained: TrainedHeads) -> None:
-    open_chapter(walk, 9, ".onehead .one", layer=3, head=1, row=20, key=7)
+    walk.open(9, wait=".onehead .one", layer=3, head=1, row=20, key=7)
     for at, model in enumerate((trained.untrained, trained.lesson)):
         part = f"[data-live=pair] .trained-two > :nth-child({at + 1})"
         for i, j in ((20, 7), (27, 26), (5, 5)):
@@ -204,7 +197,7 @@ def test_heads_of_section_9_show_pythons_weights(walk: Walk, trained: TrainedHea
 
 
 def test_small_pictures_are_walked_by_keyboard_and_announced(walk: Walk, trained: TrainedHeads) -> None:
-    open_chapter(walk, 9, ".thumb canvas[width]")
+    walk.open(9, wait=".thumb canvas[width]")
     layer, head, _ = trained.lesson.strongest("previous")
     chosen = walk.page.locator("[data-live=pair] .thumb[aria-selected=true]")
     assert chosen.count() == 2
@@ -220,7 +213,7 @@ def test_small_pictures_are_walked_by_keyboard_and_announced(walk: Walk, trained
 
 
 def test_a_small_picture_is_coloured_by_row_as_python_sees_it(walk: Walk, trained: TrainedHeads) -> None:
-    open_chapter(walk, 9, ".thumb canvas[width]")
+    walk.open(9, wait=".thumb canvas[width]")
     pixels = (
         walk.page.locator("[data-live=pair] .thumb canvas")
         .nth(16 + 3)
@@ -241,7 +234,7 @@ def test_a_small_picture_is_coloured_by_row_as_python_sees_it(walk: Walk, traine
 
 
 def test_a_finding_is_shown_at_one_press(walk: Walk, trained: TrainedHeads) -> None:
-    open_chapter(walk, 9, ".seen li")
+    walk.open(9, wait=".seen li")
     findings = trained.findings()
     said = [line.removesuffix(" Show").strip() for line in walk.texts(".seen li")]
     assert said == [one.says for one in findings]
@@ -255,7 +248,7 @@ def test_a_finding_is_shown_at_one_press(walk: Walk, trained: TrainedHeads) -> N
 
 
 def test_other_draws_are_listed_with_pythons_numbers(walk: Walk, trained: TrainedHeads) -> None:
-    open_chapter(walk, 9, ".draws td")
+    walk.open(9, wait=".draws td")
     rows = [row.split("\t") for row in walk.texts(".draws tbody tr")]
     assert [row[0] for row in rows] == [str(seed) for seed, *_ in trained.draws]
     assert [row[4] for row in rows] == [weight(most) for *_, most in trained.draws]
@@ -263,14 +256,14 @@ def test_other_draws_are_listed_with_pythons_numbers(walk: Walk, trained: Traine
 
 @pytest.mark.parametrize("state", [{"layer": 9, "head": 0}, {"row": "x", "key": -1}, {"big": "7.7"}])
 def test_a_wrong_link_of_section_9_opens_the_default(walk: Walk, state: dict[str, object]) -> None:
-    open_chapter(walk, 9, ".onehead .one", **state)
+    walk.open(9, wait=".onehead .one", **state)
     assert walk.text("[data-live=pair] .said").startswith("In layer 0 head 3, t 27 looks at h 26")
 
 
 @pytest.mark.parametrize("chapter", [7, 9])
 def test_chapters_7_and_9_fit_a_phone(walk: Walk, chapter: int) -> None:
     walk.page.set_viewport_size({"width": 390, "height": 844})
-    open_chapter(walk, chapter, ".live > *")
+    walk.open(chapter, wait=".live > *")
     if chapter == 7:
         walk.page.locator(".every summary").click()
     assert walk.page.evaluate("document.documentElement.scrollWidth") == 390
