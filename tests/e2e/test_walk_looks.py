@@ -97,3 +97,11 @@ def test_both_themes_turn_the_weights_colours(walk: Walk) -> None:
     dark = cell.evaluate(colour)
     assert light != dark
     assert walk.state()["theme"] == "dark"
+
+
+def test_a_dark_page_prints_light_and_says_what_was_chosen(walk: Walk) -> None:
+    walk.open(1, wait=".live .part", theme="dark")
+    walk.page.emulate_media(media="print")
+    paper = "el => getComputedStyle(el).backgroundColor"
+    assert walk.page.locator(".chapter .part").first.evaluate(paper) == "rgb(255, 255, 255)"
+    assert walk.text(".part .controls").split("\n") == ["Layer", "per-token layers", "Mask", "none"]

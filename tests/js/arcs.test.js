@@ -46,6 +46,14 @@ test('boxes that fit go across and others go down, and no arrow runs through its
   assert.equal(level, false)
 })
 
+test('the shape on a slanting arrow stands as far along it as it is told', () => {
+  const laid = lay(BOXES, 400)
+  const arrow = { start: 'x', end: 'q', axes: [], shape: [] }
+  const [begin, middle, end] = [0, 0.5, 1].map((along) => line(laid, arrow, along))
+  assert.equal(line(laid, arrow).x, middle.x)
+  assert.match(middle.d, new RegExp(`^M${begin.x} ${begin.y}L${end.x} ${end.y}$`))
+})
+
 test('strips are as long as they have numbers and stay inside the width', () => {
   for (const width of [330, 800, 1100]) {
     const laid = layStrips(STAGES, 64, width)

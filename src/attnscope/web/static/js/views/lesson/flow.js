@@ -68,7 +68,7 @@ export function mountFlow(el, data, on) {
 /** @param {Pipeline} data @param {Laid} laid @param {string} chosen */
 function picture({ boxes, arrows }, laid, chosen) {
   const lines = arrows.map((arrow) => {
-    const { d, x, y, level } = line(laid, arrow)
+    const { d, x, y, level } = line(laid, arrow, along(arrows, arrow))
     const near = arrow.start === chosen || arrow.end === chosen
     const [shape, axes] = [arrow.shape.map(count).join(' × '), arrow.axes.join(' × ')]
     const wide = Math.max(shape.length, axes.length) * 6.2
@@ -83,6 +83,12 @@ function picture({ boxes, arrows }, laid, chosen) {
   })
   const head = s('marker', { id: 'flow-head', viewBox: '0 0 8 8', refX: 6, refY: 4, markerWidth: 8, markerHeight: 8, orient: 'auto', markerUnits: 'userSpaceOnUse' }, s('path', { d: 'M1 1 7 4 1 7' }))
   return s('svg', { class: 'flow', width: laid.width, height: laid.height, viewBox: `0 0 ${laid.width} ${laid.height}`, role: 'listbox', 'aria-label': 'The pipeline from X to the outputs' }, s('defs', { 'aria-hidden': 'true' }, head), ...lines, ...drawn)
+}
+
+/** Where lines part or meet, their shapes stand toward the ends that lie apart. @param {Arrow[]} arrows @param {Arrow} arrow */
+function along(arrows, { start, end }) {
+  if (arrows.filter((other) => other.start === start).length > 1) return 0.6
+  return arrows.filter((other) => other.end === end).length > 1 ? 0.42 : 0.5
 }
 
 /** What comes in and goes out, for a screen reader. @param {Arrow[]} arrows @param {string} id */

@@ -46,8 +46,8 @@ export function mountKnockout(el, data, on) {
     h('div', { class: 'controls' }, h('span', { class: 'grp' }, 'Take out', what.el), h('span', { class: 'grp' }, 'The others', way.el), found),
     h('div', { class: 'cut' },
       h('div', {}, h('h3', {}, 'Heads'), grid.el, h('p', { class: 'caption' }, 'On each head: how far the probabilities move without it. Choose one to see its weights.')),
-      h('div', {}, title, twins.el, said)),
-    h('h3', {}, 'The next character'), bars.el)
+      h('div', {}, h('h3', {}, 'The next character'), bars.el)),
+    title, twins.el, said)
 
   return {
     /** @param {Parameters} state */
