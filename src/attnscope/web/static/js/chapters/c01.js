@@ -10,7 +10,7 @@ import { mountSeg } from '../views/seg.js'
 /** @typedef {"words"|"tokens"|"attention"} Layer @typedef {"none"|"causal"} Mask @typedef {{layer: Layer, mask: Mask}} Choice */
 
 const LAYERS = [{ value: 'tokens', text: 'per-token layers' }, { value: 'attention', text: 'attention' }]
-const MASKS = [{ value: 'none', text: 'bidirectional' }, { value: 'causal', text: 'causal' }]
+const MASKS = [{ value: 'none', text: 'none' }, { value: 'causal', text: 'causal' }]
 
 /** @param {HTMLElement} el the chapter's section @param {Chapter} data @param {On} on */
 export function mount(el, data, on) {

@@ -81,7 +81,7 @@ function mountSpread(el, data, on) {
 /** @param {HTMLElement} el @param {any} data @param {On} on */
 function mountSaturation(el, data, on) {
   const slider = widthSlider(data.widths, on)
-  const bars = mountBars({ label: 'Weights of the keys', names: ['q·k', '÷ √d'] })
+  const bars = mountBars({ label: 'Weights of the keys', names: ['q·k', 'q·k ÷ √d'] })
   const table = h('table', { class: 'nums measures' })
   const curve = mountCurve({
     label: 'Median norm of the gradient by width',
@@ -102,7 +102,7 @@ function mountSaturation(el, data, on) {
       const d = data.widths[at]
       slider.update(at)
       bars.update({
-        rows: data.weights[0][at].map((/** @type {number} */ w, /** @type {number} */ j) => ({ text: `key ${j + 1}`, value: w, other: data.weights[1][at][j] })),
+        rows: data.weights[0][at].map((/** @type {number} */ w, /** @type {number} */ j) => ({ text: `key ${j}`, value: w, other: data.weights[1][at][j] })),
         max: 1,
         format: weight,
       })
@@ -131,6 +131,6 @@ function fillMeasures(table, data, at) {
   const head = (/** @type {string} */ text) => h('th', { scope: 'col' }, text)
   put(table,
     h('caption', {}, `This query, and the medians of ${count(data.draws)} draws like it`),
-    h('thead', {}, h('tr', {}, h('td', {}), head('q·k'), head('q·k ÷ √d'), head('q·k, median'), head('÷ √d, median'))),
+    h('thead', {}, h('tr', {}, h('td', {}), head('q·k'), head('q·k ÷ √d'), head('q·k, median'), head('q·k ÷ √d, median'))),
     h('tbody', {}, ...rows.map(({ name, one, middle, format }) => h('tr', {}, h('th', { scope: 'row' }, name), ...[one[0], one[1], middle[0], middle[1]].map((values) => h('td', {}, format(values[at])))))))
 }

@@ -14,7 +14,7 @@ import { fixed, weight7 } from '../pure/number.js'
  */
 export function mountVectors({ label, columns }) {
   const body = h('tbody')
-  const heads = Array.from({ length: columns }, (_, at) => h('th', { scope: 'col' }, String(at + 1)))
+  const heads = Array.from({ length: columns }, (_, at) => h('th', { scope: 'col' }, String(at)))
   const el = h('div', { class: 'vectors' }, h('table', {}, h('caption', { class: 'sr' }, label), h('thead', {}, h('tr', {}, h('td', {}), ...heads)), body))
   return {
     el,
