@@ -26,6 +26,18 @@ def test_nothing_scrolls_sideways(walk: Walk, width: int) -> None:
     assert walk.page.evaluate("document.documentElement.scrollWidth") == width
 
 
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_long_words_and_long_numbers_are_neither_cut_nor_wider_than_the_page(walk: Walk, width: int) -> None:
+    walk.page.set_viewport_size({"width": width, "height": 900})
+    rows = "*".join("_".join(f"{-999_999.5 + r * 7 + c / 3:.6f}" for c in range(8)) for r in range(8))
+    words = "_".join("W" * 23 + str(at) for at in range(8))
+    grids = dict.fromkeys(("x", "wq", "wk", "wv"), rows)
+    walk.open(step=53, panel=1, predict=1, words=words, **grids)
+    assert walk.page.evaluate("document.documentElement.scrollWidth") == width
+    cut = "all => all.filter(el => el.offsetParent && el.scrollWidth > el.clientWidth).map(el => el.value)"
+    assert walk.page.locator(".desk input[data-ref]").evaluate_all(cut) == []
+
+
 @pytest.mark.parametrize(("width", "fit"), [(1440, "wide"), (1024, "fold"), (390, "tabs")])
 def test_the_stages_stand_side_by_side_fold_or_follow_one_another(walk: Walk, width: int, fit: str) -> None:
     walk.page.set_viewport_size({"width": width, "height": 900})
@@ -105,3 +117,13 @@ def test_a_dark_page_prints_light_and_says_what_was_chosen(walk: Walk) -> None:
     paper = "el => getComputedStyle(el).backgroundColor"
     assert walk.page.locator(".chapter .part").first.evaluate(paper) == "rgb(255, 255, 255)"
     assert walk.text(".part .controls").split("\n") == ["Layer", "per-token layers", "Mask", "none"]
+
+
+def test_what_is_not_made_yet_cannot_be_read_in_forced_colours_either(walk: Walk) -> None:
+    walk.page.emulate_media(forced_colors="active")
+    walk.open(step=7, q=2)
+    colours = "el => [getComputedStyle(el).color, getComputedStyle(document.body).backgroundColor]"
+    ink, page = walk.page.locator(".walk .s5 .later").first.evaluate(colours)
+    assert ink == page
+    ink, page = walk.page.locator(".walk .s1 .res:not(.later)").first.evaluate(colours)
+    assert ink != page

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { changeSentence } from '../../src/attnscope/web/static/js/pure/walk/change.js'
 import { textOf } from '../../src/attnscope/web/static/js/pure/walk/fill.js'
-import { amount, exact, three, two, typed, written } from '../../src/attnscope/web/static/js/pure/walk/format.js'
+import { amount, breadth, exact, fitted, three, two, typed, written } from '../../src/attnscope/web/static/js/pure/walk/format.js'
 import { guessSentence } from '../../src/attnscope/web/static/js/pure/walk/guess.js'
 import { withMask, withNumber, withScale, withWord } from '../../src/attnscope/web/static/js/pure/walk/sheet.js'
 import { stepsOf } from '../../src/attnscope/web/static/js/pure/walk/steps.js'
@@ -94,6 +94,13 @@ test('an unknown grid and a place outside it are refused', () => {
 })
 
 test('a sheet is evaluated once', () => assert.equal(evaluate(recipe, fresh), evaluate(recipe, fresh)))
+
+test('where room is short a number is rounded, never cut', () => {
+  const cases = [[2, '2'], [-0.5, '−.5'], [1 / 3, '.3333'], [-1 / 3, '−.333'], [12.125, '12.13'], [-332086.4682, '−3e5'], [332086.4682, '3.3e5'], [1234.5, '1,235'], [1e6, '1e6'], [-9.96e5, '−1e6'], [0.00001, '1e−5'], [0, '0']]
+  for (const [x, text] of cases) assert.equal(fitted(x, 4.5), text)
+  assert.equal(fitted(0.5, 5.5, three), '.500')
+  assert.ok(breadth(fitted(-123.456, 5.5, three)) <= 5.5)
+})
 
 test('a guess is told how close it was', () => {
   const step = walk(fresh)[16]

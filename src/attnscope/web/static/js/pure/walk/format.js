@@ -42,6 +42,25 @@ const FORMS = { typed, two, three, amount }
 /** x as numbers of its grid are written. @param {Recipe} recipe @param {string} grid @param {number} x @param {string} [form] */
 export const written = (recipe, grid, x, form) => FORMS[form ?? recipe.forms[grid]](x)
 
+/**
+ * x where there is little room: as its form writes it where that fits, else with fewer places, else as a power of ten, never
+ * with digits cut off. What fits nowhere is as short as it can be.
+ * @param {number} x @param {number} room digits there is room for @param {(x: number) => string} form
+ */
+export function fitted(x, room, form = typed) {
+  const all = [form(x), ...[3, 2, 1, 0].map((places) => typed(x, places)), powered(x, 1), powered(x, 0)]
+  return all.find((text) => breadth(text) <= room) ?? all[all.length - 1]
+}
+
+/** How many digits wide a number is: a point or a comma takes half a one. @param {string} text */
+export const breadth = (text) => text.length - (text.match(/[.,]/g) ?? []).length / 2
+
+/** x as a power of ten: 3.3e5. @param {number} x @param {number} places */
+function powered(x, places) {
+  const [digits, exponent] = (Math.abs(x) * NUDGE).toExponential(places).split('e')
+  return `${x < 0 ? MINUS : ''}${digits.replace('.0', '')}e${Number(exponent)}`.replace('e-', `e${MINUS}`)
+}
+
 /** What `three` shows of x in [0, 1], in thousandths. @param {number} x */
 export const thousandths = (x) => Math.floor(x * NUDGE * 1000 + 0.5)
 

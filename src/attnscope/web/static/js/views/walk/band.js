@@ -7,6 +7,9 @@ import { cell, row, visibleOf, wordOf } from './rows.js'
 /** @typedef {import("./model.js").Model} Model @typedef {import("../../pure/colour.js").ColourMap} ColourMap */
 /** @typedef {{grid: string, stage: number, text?: (x: number) => string, look?: string}} Matrix */
 
+const ROOM = 5.5 // digits of a number of these grids
+const NARROW = 4.5 // where there are many of them in a line
+
 /** @type {Matrix[]} */
 const MATRICES = [
   { grid: 'products', stage: 1 },
@@ -30,9 +33,9 @@ export function mountBandHead(n) {
 /** One query's row of every stage. @param {number} i @param {number} n @param {number} d @param {{choose: (query: number) => void}} on */
 export function mountBandRow(i, n, d, on) {
   const word = h('div', { class: 'k m', role: 'rowheader' })
-  const query = Array.from({ length: d }, () => mountNumber({ stage: 0, still: true }))
-  const matrices = MATRICES.map(({ text, stage, look }) => Array.from({ length: n }, () => mountNumber({ text, stage, look, still: true })))
-  const out = Array.from({ length: d }, () => mountNumber({ stage: 5, still: true }))
+  const query = Array.from({ length: d }, () => mountNumber({ stage: 0, room: NARROW, still: true }))
+  const matrices = MATRICES.map(({ grid, text, stage, look }) => Array.from({ length: n }, () => mountNumber({ text, stage, look, room: n > 4 || grid === 'scaled' ? NARROW : ROOM, still: true })))
+  const out = Array.from({ length: d }, () => mountNumber({ stage: 5, room: d > 2 ? NARROW : ROOM, still: true }))
   const frames = [query, ...matrices, out].map((numbers) => h('span', { class: 'mat' }, ...numbers.map((one) => one.el)))
   const el = row(word, cell('m s0', h('span', { class: 'v', 'aria-hidden': 'true' }, 'q'), frames[0]), ...frames.slice(1).map((frame, at) => cell(`m s${at + 1}`, frame)))
   el.addEventListener('click', () => on.choose(i))

@@ -1,17 +1,17 @@
 // One number on the page: its value, whether it has been made yet, and whether the step at work makes it or needs it.
 
 import { attr, h, say } from '../../dom.js'
-import { written } from '../../pure/walk/format.js'
+import { fitted, written } from '../../pure/walk/format.js'
 import { keyOf, made } from './model.js'
 
 /** @typedef {import("./model.js").Model} Model */
 /**
- * text writes the value, as its grid is written where none is given; stage is the column it stands in; still leaves the marks of the step out.
- * @typedef {{text?: (x: number) => string, stage: number, still?: boolean, look?: string}} Form
+ * text writes the value, as its grid is written where none is given; room is the digits there is room for; stage is the column it stands in; still leaves the marks of the step out.
+ * @typedef {{text?: (x: number) => string, room?: number, stage: number, still?: boolean, look?: string}} Form
  */
 
 /** @param {Form} form */
-export function mountNumber({ text, stage, still = false, look = '' }) {
+export function mountNumber({ text, room = Infinity, stage, still = false, look = '' }) {
   const el = h('span', { tabindex: '-1' })
   return {
     el,
@@ -22,7 +22,7 @@ export function mountNumber({ text, stage, still = false, look = '' }) {
       const value = model.values.at(grid, ...at)
       attr(el, 'data-ref', key)
       attr(el, 'aria-hidden', here ? null : true)
-      say(el, text ? text(value) : written(model.recipe, grid, value))
+      say(el, text ? text(value) : fitted(value, room, (x) => written(model.recipe, grid, x)))
       const marks = [look, 'n', here ? '' : 'later', value === 0 ? 'zero' : '']
       if (!still && here) marks.push(model.now.has(key) ? 'now' : model.operands.has(key) ? 'src' : '')
       el.className = marks.filter(Boolean).join(' ')
@@ -36,7 +36,7 @@ export function mountNumber({ text, stage, still = false, look = '' }) {
  * @param {Form} form @param {number} size @param {string} [frame] class of the frame
  */
 export function mountVector(form, size, frame = 'vec') {
-  const numbers = Array.from({ length: size }, () => mountNumber({ text: form.text, stage: form.stage, still: true }))
+  const numbers = Array.from({ length: size }, () => mountNumber({ text: form.text, room: form.room, stage: form.stage, still: true }))
   const el = h('span', {}, ...numbers.map((one) => one.el))
   return {
     el,

@@ -4,6 +4,7 @@ import { put } from '../../dom.js'
 
 /** @typedef {import("./model.js").Model} Model @typedef {import("../../pure/walk/types.js").Part} Part */
 
+const LONGEST = 10 // letters of the word in the formula
 const MATHML = 'http://www.w3.org/1998/Math/MathML'
 
 /** @param {string} tag @param {Record<string, string>} attributes @param {...(Node|string)} children */
@@ -41,7 +42,7 @@ function content(word, scale) {
   const product = m('mrow', { 'data-part': 'product' }, q, kt)
   const inner = scale ? m('mfrac', {}, product, m('mrow', { 'data-part': 'root' }, m('msqrt', {}, m('mi', {}, 'd')))) : product
   return [
-    m('msub', {}, m('mi', {}, 'out'), m('mi', { mathvariant: 'normal' }, word)),
+    m('msub', {}, m('mi', {}, 'out'), m('mi', { mathvariant: 'normal' }, shortened(word))),
     m('mo', {}, '='),
     m('mrow', { 'data-part': 'softmax' }, m('mi', { mathvariant: 'normal' }, 'softmax')),
     m('mo', { stretchy: 'true' }, '('),
@@ -51,6 +52,9 @@ function content(word, scale) {
     m('mrow', { 'data-part': 'values' }, m('mi', { 'data-part': 'qkv' }, 'V')),
   ]
 }
+
+/** @param {string} word */
+const shortened = (word) => ([...word].length > LONGEST ? `${[...word].slice(0, LONGEST - 1).join('')}…` : word)
 
 /** Where no font for mathematics is installed brackets stay small: they are drawn taller. @param {Element} el */
 function stretch(el) {

@@ -9,6 +9,7 @@ import { mountVectorField } from './vectorfield.js'
 /** @typedef {import("./model.js").Model} Model @typedef {import("./vectorfield.js").OnVector} OnVector */
 
 const LONGEST = 20 // characters of a sum in its column
+const ROOM = 5.5 // digits of a component of a part
 
 /** @param {string} stage @param {...import("../../dom.js").Child} children */
 export const cell = (stage, ...children) => h('div', { class: stage, role: 'cell' }, ...children)
@@ -56,7 +57,7 @@ export function mountKey(j, d, on) {
   const score = mountNumber({ text: visibleOf, stage: 3, look: 'res' })
   const exp = mountNumber({ stage: 4, look: 'exp' })
   const share = mountNumber({ stage: 4, look: 'res' })
-  const part = mountVector({ stage: 5, look: 'res' }, d, `vec of-${across(d)}`)
+  const part = mountVector({ stage: 5, room: ROOM, look: 'res' }, d, `vec of-${across(d)}`)
   const why = ['', '', 'small faint', ''].map((look) => h('span', { class: `why ${look}` }))
   const bar = h('i', {})
   const mask = cell('s3', why[2], score.el)
@@ -93,7 +94,7 @@ export function mountKey(j, d, on) {
 /** The totals: what the weights and the parts add up to. @param {number} d */
 export function mountTotals(d) {
   const whole = mountNumber({ text: three, stage: 4, look: 'res whole' })
-  const out = mountVector({ stage: 5, look: 'res out' }, d, `vec of-${across(d)}`)
+  const out = mountVector({ stage: 5, room: ROOM, look: 'res out' }, d, `vec of-${across(d)}`)
   const el = row(h('div', { class: 'k tot', role: 'rowheader' }, h('span', { class: 'sr' }, 'total')), ...[0, 1, 2, 3].map((at) => cell(`tot s${at}`)),
     cell('tot s4', h('span', { class: 'small dim' }, 'sum'), whole.el), cell('tot s5', h('span', { class: 'small dim' }, 'output'), out.el))
   return {

@@ -1,13 +1,15 @@
 // The components of one query, key or value, or of a row of a matrix, as fields to type into.
 
 import { attr, h } from '../../dom.js'
-import { typed } from '../../pure/walk/format.js'
+import { breadth, fitted } from '../../pure/walk/format.js'
 import { readNumber } from '../../pure/walk/read.js'
 import { mountField } from './field.js'
 import { keyOf, refOf } from './model.js'
 import { exact, nameOf } from './names.js'
 
 /** @typedef {import("./model.js").Model} Model @typedef {import("../../pure/walk/types.js").Ref} Ref */
+const ROOM = 4.5 // digits in a field that is left alone; the one that is typed into scrolls
+const TIGHT = 4 // digits from which on they are set smaller
 /** take: a number is to be another; done: the reader is through with it; left: the reader has left the vector. @typedef {{take: (ref: Ref, value: number) => void, done: () => void, left: () => void}} OnVector */
 
 /** @param {string} grid @param {number} size @param {OnVector} on @param {string} [letter] what stands before it */
@@ -28,8 +30,10 @@ export function mountVectorField(grid, size, on, letter = grid) {
       fields.forEach(({ input, update }, c) => {
         const key = keyOf(grid, [...place, c])
         const value = model.values.at(grid, ...place, c)
-        update({ text: typed(value), whole: exact(value), label: nameOf(model, refOf(key)) })
+        const text = fitted(value, ROOM)
+        update({ text, whole: exact(value), label: nameOf(model, refOf(key)) })
         attr(input, 'data-ref', key)
+        input.classList.toggle('tight', breadth(text) > TIGHT)
         input.classList.toggle('edited', model.edited(key))
         input.classList.toggle('now', model.now.has(key))
         input.classList.toggle('src', model.operands.has(key))
