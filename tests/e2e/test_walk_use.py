@@ -52,6 +52,18 @@ def test_section_2_as_a_new_user_reads_it(walk: Walk) -> None:
     assert walk.page.get_by_role("button", name="Reset").is_disabled()
 
 
+def test_the_word_that_asked_comes_back_with_the_words_that_were_taken_out(walk: Walk) -> None:
+    walk.open(step=29, q=2)
+    for way_back in ("Undo", "Reset"):
+        button(walk, "Words 4 ▾")
+        walk.type("Number of words", "2")
+        walk.press("Escape")
+        assert walk.text(".opts [role=radio][aria-checked=true]") == "cat"
+        button(walk, way_back)
+        assert walk.text(".opts [role=radio][aria-checked=true]") == "sat"
+        assert walk.text(".walk .out").split() == [".168", ".928"]
+
+
 def test_nothing_plays_by_itself(walk: Walk) -> None:
     walk.open()
     walk.page.wait_for_timeout(2500)

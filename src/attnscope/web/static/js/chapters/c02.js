@@ -28,6 +28,7 @@ export const mount = (el, data, on) => new Walk(el, data, on)
 
 class Walk {
   /** @type {Sheet[]} what Undo leads back to */ past = []
+  /** @type {WeakMap<Sheet, number>} the word that asked when an example lost its last words, and with them perhaps that one */ asked = new WeakMap()
   /** @type {Parameters} */ state = {}
   /** @type {Model|null} */ model = null
   /** @type {{group: string, before: Sheet}|null} the vector that is being typed into, and the example as it was before */ typing = null
@@ -157,9 +158,11 @@ class Walk {
   /** @param {Sheet} next @param {Sheet} before what the sentence compares it with @param {string} [said] instead of that sentence */
   show(next, before, said) {
     const last = this.model
+    if (last && next.words.length < before.words.length) this.asked.set(this.sheet, last.query)
+    const back = next.words.length > this.sheet.words.length ? this.asked.get(next) : undefined
+    const query = Math.min(back ?? last?.query ?? 0, next.words.length - 1)
     this.sheet = next
     this.files.clear()
-    const query = Math.min(last?.query ?? 0, next.words.length - 1)
     this.changed = said ?? changeSentence(this.recipe, before, next, query)
     const other = last && next.words.length !== last.words.length
     const step = other ? samePlace(last.step, modelOf({ recipe: this.recipe, fresh: this.fresh, sheet: next, query, at: 1, predicting: false }).steps) : this.place()
