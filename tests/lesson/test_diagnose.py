@@ -313,6 +313,53 @@ def test_numpy_lists_and_tensors_are_told_the_same() -> None:
     assert ats.diagnose(grid.tolist()) == ats.diagnose(grid.numpy()) == ats.diagnose(grid)
 
 
+def test_tensors_in_a_list_keep_their_dtype_and_one_sink_is_meant_for_all_heads() -> None:
+    rows = torch.rand(2, 5, 40, generator=torch.Generator().manual_seed(0)).softmax(-1).bfloat16()
+    assert ats.diagnose([list(rows[0]), list(rows[1])]).healthy
+    assert ats.diagnose(rows, sinks=-torch.inf) == ats.diagnose(rows, sinks=[-torch.inf] * 2)
+
+
+def test_section_4_typed_weights_of_a_16_bit_model_are_healthy_however_many() -> None:
+    q, k = drawn(2, 4, 40, 40, 16, 0)
+    weights = ats.steps(q, k, k, ats.causal()).weights
+    for rounded in (weights, weights.bfloat16().double()):
+        assert ats.diagnose((rounded * 1000).round() / 1000, mask=ats.causal()).healthy
+
+
+def test_section_4_a_prefix_that_all_may_see_is_no_leak() -> None:
+    scores = torch.zeros(6, 6, dtype=torch.float64)
+    scores[0, 0] = 9.0
+    seen = torch.ones(6, 6, dtype=torch.bool).tril()
+    seen[:, :2] = True
+    assert ats.diagnose(scores.masked_fill(~seen, -torch.inf).softmax(-1)).healthy
+
+
+def test_section_4_a_faint_sink_is_never_surely_a_mask_after_softmax() -> None:
+    q, k = drawn(2, 2, 6, 6, 16, 1)
+    for logit in (-12.0, -9.0, -6.0, -3.0):
+        sinks = torch.full((2,), logit, dtype=torch.float64)
+        for mask in (None, ats.causal(), ats.window(1)):
+            weights = ats.steps(q, k, k, ats.Scoring(mask, sinks=sinks)).weights
+            for dtype in (torch.float64, torch.float32, torch.bfloat16):
+                for beside in ({}, {"q": q, "k": k}):
+                    found = ats.diagnose(weights.to(dtype), mask=mask, **beside)
+                    assert not any(one.sure for one in found.findings), (logit, mask, dtype, str(found))
+
+
+def test_section_4_a_sink_fits_under_a_mask_that_was_not_handed_over() -> None:
+    q, k = drawn(1, 2, 8, 8, 16, 0)
+    sinks = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    weights = ats.steps(q, k, k, ats.Scoring(ats.causal(), sinks=sinks)).weights
+    assert ats.diagnose(weights, q=q, k=k, sinks=sinks).healthy
+
+
+def test_section_4_a_bias_is_no_other_scale() -> None:
+    q, k = drawn(1, 1, 8, 8, 64, 0)
+    right = ats.steps(q * 8, k, k, ats.causal())
+    bent = (right.scores * 0.97).softmax(-1)
+    assert "other_scale" not in ats.diagnose(bent, mask=ats.causal(), q=q * 8, k=k).names
+
+
 GRID = torch.full((1, 2, 3, 4), 0.25)
 
 
@@ -339,6 +386,13 @@ GRID = torch.full((1, 2, 3, 4), 0.25)
         ),
         (GRID, {"mask": torch.ones(3, 5, dtype=torch.bool)}, MaskError, "4"),
         (GRID, {"mask": torch.ones(3, 4)}, MaskError, "True = may attend"),
+        (GRID, {"mask": "causal"}, MaskError, "no rectangle of booleans"),
+        (GRID, {"mask": [[True], [True, False]]}, MaskError, "no rectangle of booleans"),
+        (GRID, {"mask": ats.causal(), "offset": 10**30}, ScoringError, "offset=1000"),
+        (GRID.to("meta"), {}, ShapeError, "holds no numbers"),
+        (GRID.to_sparse(), {}, ShapeError, r"Try \.to_dense\(\)"),
+        (GRID.to(torch.float8_e4m3fn), {}, DtypeError, r"Try \.float\(\)"),
+        (GRID, {"sinks": torch.ones(2, device="meta")}, ShapeError, "holds no numbers"),
         (GRID, {"mask": ats.causal()}, MaskError, "offset"),
         (GRID, {"sinks": torch.ones(3)}, ScoringError, r"\(2,\)"),
         (GRID, {"sinks": torch.tensor([torch.nan, 0.0])}, ScoringError, "-inf is no sink"),

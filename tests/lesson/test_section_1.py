@@ -108,7 +108,7 @@ def test_section_1_is_json_and_leaves_the_random_state_alone() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"sentences": ("the river bank",)}, "Two, each with the word 'bank'"),
+        ({"sentences": ("the river bank",)}, "Two are wanted, each with the word 'bank'"),
         ({"word": "river"}, "each with the word 'river'"),
         ({"width": 0}, "width=0"),
         ({"layers": 0}, "layers=0"),

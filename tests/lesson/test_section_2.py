@@ -185,7 +185,7 @@ def test_the_data_is_json_and_holds_the_recipe_the_sheet_and_the_steps(four: Fou
         ({"words": ("the", "")}, "An empty word"),
         ({"x": [[1, 0], [0, 1]]}, "x has 2 rows of 2 numbers"),
         ({"wq": [[1, float("inf")]] * 4}, "wq[0][1] is inf"),
-        ({"q": [[1.0, 2.0]] * 5}, "The edited cell q[4, 0] is not on the sheet"),
+        ({"q": [[1.0, 2.0]] * 5}, "q is 5 by 2"),
         ({"k": "nonsense"}, "k is 'nonsense'"),
         ({"query": 4}, "There is no word at position 4"),
     ],

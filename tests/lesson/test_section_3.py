@@ -143,7 +143,7 @@ def test_section_3_is_json_for_every_stop_of_the_slider(spread: Spread, saturati
 @pytest.mark.parametrize("widths", [(), (0,), (4, 2), (4, 4)])
 def test_widths_in_order_from_1_are_asked_for(widths: tuple[int, ...]) -> None:
     for experiment in (lesson.spread, lesson.saturation):
-        with pytest.raises(LessonError, match="from 1 up, in order"):
+        with pytest.raises(LessonError, match="Ascending whole numbers from 1 to 4,096"):
             experiment(widths=widths)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ def test_the_mistakes_are_found_for_other_draws_too(seed: int) -> None:
 
 
 def test_mistakes_ask_for_words_and_a_finite_fill() -> None:
-    with pytest.raises(LessonError, match="Three words or more"):
+    with pytest.raises(LessonError, match="3 to 16 words are wanted"):
         lesson.mistakes(words=("the", "cat"))
     with pytest.raises(LessonError, match="-inf is no mistake"):
         lesson.mistakes(fill=float("-inf"))
@@ -292,6 +293,26 @@ def test_a_module_and_the_random_state_stay_as_they_were() -> None:
     assert module(X).dtype == torch.float32
 
 
+class _Counting(nn.Module):
+    """Adds the number of its call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x + self.calls
+
+
+class _Locked(nn.Identity):
+    """Holds a lock, which nothing can copy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
 @pytest.mark.parametrize(
     ("module", "x", "error", "said"),
     [
@@ -302,6 +323,11 @@ def test_a_module_and_the_random_state_stay_as_they_were() -> None:
         (lambda x: x[:, :2], X, ShapeError, "As many outputs as tokens"),
         (lambda x: x * torch.nan, X, LessonError, "nan or infinity"),
         (lambda x: "text", X, ShapeError, "returned str"),
+        (lambda x, mask: x, X, LessonError, r"raised TypeError: .*lambda x: module\(x, mask\)"),
+        (lambda x: {}["key"], X, LessonError, "raised KeyError"),
+        (3, X, LessonError, "module is int"),
+        (_Counting(), X, LessonError, "a second time"),
+        (_Locked(), X, LessonError, "cannot be copied"),
     ],
 )
 def test_what_cannot_be_shuffled_is_refused_with_a_reason(
@@ -309,6 +335,12 @@ def test_what_cannot_be_shuffled_is_refused_with_a_reason(
 ) -> None:
     with pytest.raises(error, match=said):
         ats.diagnose_order(module, x)
+
+
+@pytest.mark.parametrize("wrong", [{"axis": 3}, {"axis": "1"}, {"axis": -4}, {"seed": "a"}, {"seed": -1}])
+def test_an_axis_or_a_seed_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises((ShapeError, LessonError)):
+        ats.diagnose_order(nn.Identity(), X, **wrong)
 
 
 def test_an_order_diagnosis_is_json_and_words() -> None:

@@ -161,7 +161,7 @@ def test_a_worth_out_of_range_is_refused(worth: float) -> None:
 def test_a_split_that_cannot_be_is_refused() -> None:
     with pytest.raises(ShapeError, match="n_heads equal parts"):
         lesson.split(d_model=64, n_heads=5)
-    with pytest.raises(LessonError, match=r"tokens=0. A length from 1 to 64"):
+    with pytest.raises(LessonError, match=r"tokens=0. A whole number from 1 to 64"):
         lesson.split(tokens=0)
     with pytest.raises(LessonError, match=r"seed=-1"):
         lesson.split(seed=-1)

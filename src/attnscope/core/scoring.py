@@ -22,6 +22,8 @@ from attnscope.core.visible import Visible
 from attnscope.errors import DtypeError, MaskError, ScoringError, ShapeError
 from attnscope.shapes import Key, Query
 
+_FARTHEST = 2**62  # of an offset: positions after it are still int64
+
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
@@ -76,9 +78,10 @@ class Scoring:
         return 0
 
     def _check_numbers(self, shape: Sizes, device: torch.device) -> None:
-        if self.offset is not None and (not isinstance(self.offset, int) or isinstance(self.offset, bool)):
+        at = 0 if self.offset is None else self.offset
+        if not isinstance(at, int) or isinstance(at, bool) or abs(at) > _FARTHEST:
             raise ScoringError(
-                f"offset={self.offset!r}", wanted="A whole number: the position of row 0 among the keys"
+                f"offset={at!r:.40}", wanted="A whole number: the position of row 0 among the keys"
             )
         if self.scale is not None and not math.isfinite(self.scale):
             raise ScoringError(f"scale={self.scale}", wanted="A finite number, or None for 1 / sqrt(d)")

@@ -20,6 +20,7 @@ from attnscope.core.scoring import Scoring
 from attnscope.errors import LessonError
 from attnscope.lesson.drawing import ACCENT, INK, INK_2, SERIES, figure
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked, of_kind
 from attnscope.lesson.numbers import weight
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Arcs(Experiment):
         return made
 
 
+@checked
 def arcs(
     *,
     sentence: str = SENTENCE,
@@ -101,8 +103,10 @@ def arcs(
     above 0 and of sum 1. Raises LessonError for others.
     """
     start = tuple(sentence.split())
-    if not weights:
-        raise LessonError("No ending", wanted="At least one last word with its weights")
+    if not isinstance(weights, Mapping) or not weights:
+        raise LessonError(
+            f"weights={weights!r:.40}", wanted="At least one last word with its weights is wanted"
+        )
     at, aims = _place(start, asking), tuple(_place(start, word) for word in targets)
     ends = {ending: _row(f"The row of {ending!r}", row, len(start) + 1) for ending, row in weights.items()}
     before = _row("The undecided row", undecided, at + 1)
@@ -143,20 +147,22 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Steps:
 
 
 def _row(name: str, numbers: Sequence[float], size: int) -> Tensor:
-    row = torch.tensor(list(numbers), dtype=torch.float64)
+    row = torch.tensor(of_kind(name, numbers, "Sequence[float]"), dtype=torch.float64)
     if row.shape != (size,):
         raise LessonError(f"{name} has {row.numel()} weights", wanted=f"{size} are wanted, one for each word")
     if not bool((row > 0).all()) or abs(float(row.sum()) - 1) > 1e-9:
         raise LessonError(
             f"{name} sums to {float(row.sum()):g}, its least weight is {float(row.min()):g}",
-            wanted="Weights above 0 that sum to 1",
+            wanted="Weights above 0 that sum to 1 are wanted",
         )
     return row
 
 
 def _place(words: tuple[str, ...], word: str) -> int:
     if word not in words:
-        raise LessonError(f"There is no {word!r} in the sentence", wanted=f"One of {', '.join(words)}")
+        raise LessonError(
+            f"There is no {word!r} in the sentence", wanted=f"One of {', '.join(words)} is wanted"
+        )
     return words.index(word)
 
 

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from attnscope.core.masks import causal as causal_mask
 from attnscope.errors import LessonError
 from attnscope.lesson.drawing import SERIES, figure
+from attnscope.lesson.drawn import seeded
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_whole, checked
 from attnscope.lesson.numbers import number, weight
 from attnscope.nn import MultiHeadAttention
 
@@ -110,6 +112,7 @@ class Context(Experiment):
         return one, two
 
 
+@checked
 def context(
     *,
     sentences: Sequence[str] = BANKS,
@@ -127,14 +130,12 @@ def context(
     if len(sentences) != 2 or any(word not in one.split() for one in sentences):
         raise LessonError(
             f"{len(sentences)} sentences: {', '.join(map(repr, sentences))}",
-            wanted=f"Two, each with the word {word!r}",
+            wanted=f"Two are wanted, each with the word {word!r}",
         )
-    for name, value, least in (("width", width, 1), ("layers", layers, 1)):
-        if value < least:
-            raise LessonError(f"{name}={value}", wanted=f"{least} or more")
+    check_whole("width", width, 1, 1024)
+    check_whole("layers", layers, 1, 100)
     words = (tuple(sentences[0].split()), tuple(sentences[1].split()))
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(seed)
+    with seeded(seed), torch.no_grad():
         vectors = embedding([*words[0], *words[1]], width)
         stack = [per_token(width) for _ in range(layers)]
         attend = attention_layer(width)

@@ -15,9 +15,9 @@ from attnscope.core.masks import full, window
 from attnscope.core.scoring import Bound, as_scoring
 from attnscope.core.tiled import by_tiles
 from attnscope.core.walk import column_blocks, row_blocks
-from attnscope.errors import LessonError
 from attnscope.lesson.drawn import normal
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_ascending, check_whole, checked
 from attnscope.lesson.numbers import count, number, size
 
 if TYPE_CHECKING:
@@ -159,6 +159,7 @@ class Cost(Experiment):
         return made
 
 
+@checked
 def cost(
     *, lengths: Sequence[int] = LENGTHS, windows: Sequence[int] = WINDOWS, d: int = 64, seed: int = 7
 ) -> Cost:
@@ -170,8 +171,7 @@ def cost(
     """
     check_ascending("lengths", lengths, LONGEST)
     check_ascending("windows", windows, LONGEST)
-    if not isinstance(d, int) or not 1 <= d <= 1024:
-        raise LessonError(f"d={d}", wanted="A whole number from 1 to 1,024")
+    check_whole("d", d, 1, 1024)
     over = [_bound(tokens, full()) for tokens in lengths]
     cells, tiles = tuple(map(_cells, over)), tuple(map(_tile, over))
     return Cost(
@@ -191,15 +191,6 @@ def cost(
         difference=_difference(d, seed),
         families=FAMILIES,
     )
-
-
-def check_ascending(name: str, given: Sequence[int], most: int) -> None:
-    """Raise LessonError unless `given` holds ascending whole numbers from 1 to `most`."""
-    whole = len(given) > 0 and all(isinstance(one, int) and 1 <= one <= most for one in given)
-    if not whole or list(given) != sorted(set(given)):
-        raise LessonError(
-            f"{name}={str(list(given))[:80]}", wanted=f"Ascending whole numbers from 1 to {most:,}"
-        )
 
 
 def size_in_mb(nbytes: int) -> str:

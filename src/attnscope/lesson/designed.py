@@ -14,6 +14,7 @@ from attnscope.core.designed import previous_position, same_token
 from attnscope.core.masks import causal
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import number, typed, weight
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class DesignedHeads(Experiment):
         return made
 
 
+@checked
 @torch.no_grad()
 def designed_heads(*, text: str = TEXT, worth: float = 5.0) -> DesignedHeads:
     """Attend by the two designed heads to the words of `text`, under a causal mask.
@@ -91,7 +93,7 @@ def designed_heads(*, text: str = TEXT, worth: float = 5.0) -> DesignedHeads:
     """
     if not -20 <= worth <= 20:
         raise LessonError(
-            f"worth={worth}", wanted="A score from -20 to 20", hint="5 gives the lesson's figures"
+            f"worth={worth}", wanted="A score from -20 to 20 is wanted", hint="5 gives the lesson's figures"
         )
     worths = tuple(sorted({*WORTHS, worth}))
     lines = tuple(_line(one, worths) for one in dict.fromkeys((text, *OFFERED)))
@@ -113,7 +115,8 @@ def _line(text: str, worths: tuple[float, ...]) -> Line:
     words = tuple(text.split())
     if not 1 <= len(words) <= MOST_WORDS:
         raise LessonError(
-            f"The text {_number_of(words)}", wanted=f"1 to {MOST_WORDS} words, with blanks between them"
+            f"The text {_number_of(words)}",
+            wanted=f"1 to {MOST_WORDS} words are wanted, with blanks between them",
         )
     seen = [_seen(words, worth) for worth in worths]
     q, k = _heads(words, 1.0)

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from attnscope.errors import LessonError, ShapeError
+from attnscope.errors import AttnscopeError, LessonError, ShapeError
 from attnscope.lesson.checks.finding import Finding as Finding
+from attnscope.lesson.drawn import generator_of, seeded
 from attnscope.lesson.numbers import count, number
 from attnscope.plain import plain
 
@@ -99,16 +100,20 @@ def diagnose_order(
     -10,000; another kind of mask cannot be lifted, and is then part of the module.
 
     Raises ShapeError where there are fewer than two tokens or the outputs have another number of them, and
-    LessonError where all tokens are the same or outputs are not finite.
+    LessonError where all tokens are the same, outputs are not finite or differ from call to call, or the
+    module raises.
     """
+    if not callable(module):
+        raise LessonError(f"module is {type(module).__name__}", wanted="A module or a function is wanted")
     axis = _axis(module) if axis is None else axis
-    if not isinstance(x, Tensor) or x.dim() <= axis or x.shape[axis] < 2:
+    there = isinstance(x, Tensor) and isinstance(axis, int) and -x.dim() <= axis < x.dim()
+    if not there or x.is_meta or x.shape[axis] < 2:
         came = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
-        raise ShapeError(f"x is {came}", wanted=f"A tensor with at least two tokens on axis {axis}")
+        raise ShapeError(f"x is {came}", wanted=f"A tensor with at least two tokens on axis {axis} is wanted")
     if bool((x == x.narrow(axis, 0, 1)).all()):
         raise LessonError(
             f"All {x.shape[axis]} tokens are the same",
-            wanted="At least two that differ",
+            wanted="At least two that differ are wanted",
             hint="Shuffling equal tokens changes nothing, whatever the module does",
         )
     run, x, dtype = _prepared(module, x)
@@ -118,8 +123,9 @@ def diagnose_order(
     if plainly.dim() <= axis or plainly.shape[axis] != x.shape[axis]:
         raise ShapeError(
             f"x is {tuple(x.shape)} and the outputs are {tuple(plainly.shape)}",
-            wanted=f"As many outputs as tokens on axis {axis}",
+            wanted=f"As many outputs as tokens on axis {axis} are wanted",
         )
+    _check_steady(plainly, run(x), allowed)
     as_it_is = _shuffled(run, x, plainly, orders, axis, allowed)
     lifted = Lifted()
     with lifted:
@@ -179,25 +185,51 @@ def _prepared(
         try:
             wide = x.double() if x.is_floating_point() else x
             return _runner(module), wide, _runner(module)(wide).dtype
-        except (RuntimeError, TypeError, ValueError):
+        except AttnscopeError:
             return _runner(module), x, _runner(module)(x).dtype
-    same = copy.deepcopy(module).eval()
+    try:
+        same = copy.deepcopy(module).eval()
+    except Exception as error:  # tensors with a history, locks, files: whatever cannot be copied
+        raise LessonError(
+            f"The module cannot be copied ({type(error).__name__})",
+            wanted="A module that can is wanted",
+            hint="Or a function, which is called as it is: lambda x: module(x)",
+        ) from error
     try:
         wide = x.double() if x.is_floating_point() else x
         run = _runner(copy.deepcopy(same).double())
         return run, wide, run(wide).dtype
-    except (RuntimeError, TypeError, ValueError):
+    except (RuntimeError, TypeError, ValueError):  # a LessonError among them
         run = _runner(same)
         return run, x, run(x).dtype
 
 
+def _check_steady(first: Tensor, second: Tensor, allowed: float) -> None:
+    size = float(first.abs().max())
+    if first.shape != second.shape or float((first - second).abs().max()) > allowed * size:
+        raise LessonError(
+            "The same tokens gave other outputs when they came a second time",
+            wanted="A module that keeps nothing from call to call is wanted",
+            hint="Hand over a function that clears its cache first: lambda x: module(x)",
+        )
+
+
 def _runner(module: Callable[..., Any]) -> Callable[[Tensor], Tensor]:
     def run(x: Tensor) -> Tensor:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            if isinstance(module, nn.MultiheadAttention):
-                return _outputs(module(x, x, x, need_weights=False))
-            return _outputs(module(x))
+        try:
+            with torch.no_grad(), seeded(0, x.device):
+                alone = isinstance(module, nn.MultiheadAttention)
+                given = module(x, x, x, need_weights=False) if alone else module(x)
+        except (AttnscopeError, MemoryError):
+            raise
+        except Exception as error:  # whatever a stranger's module raises
+            told = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise LessonError(
+                f"The module raised {told:.200}",
+                wanted="A module that takes x alone is wanted",
+                hint="Where it needs more, hand over a function: lambda x: module(x, mask)",
+            ) from error
+        return _outputs(given)
 
     return run
 
@@ -209,16 +241,17 @@ def _outputs(given: Any) -> Tensor:
         given = given[0]
     if not isinstance(given, Tensor) or not given.is_floating_point():
         raise ShapeError(
-            f"The module returned {type(given).__name__}", wanted="A tensor of numbers, one row a token"
+            f"The module returned {type(given).__name__}",
+            wanted="A tensor of numbers is wanted, one row a token",
         )
     if not bool(torch.isfinite(given).all()):
-        raise LessonError("The module's outputs hold nan or infinity", wanted="Finite outputs")
+        raise LessonError("The module's outputs hold nan or infinity", wanted="Finite outputs are wanted")
     return given
 
 
 def _orders(t: int, seed: int) -> list[Tensor]:
     """The tokens in reverse, and random orders that move something."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = generator_of(seed)
     drawn = [torch.randperm(t, generator=generator) for _ in range(SHUFFLES - 1)]
     backwards = torch.arange(t).flip(0)
     return [backwards] + [backwards if bool((one == torch.arange(t)).all()) else one for one in drawn]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -42,6 +43,23 @@ def generator_of(seed: int) -> torch.Generator:
     """Return a generator of its own. Raises LessonError for what is no seed."""
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         raise LessonError(
-            f"seed={seed!r}", wanted="A whole number from 0 on", hint="seed=0 is as good as any"
+            f"seed={seed!r}", wanted="A whole number from 0 on is wanted", hint="seed=0 is as good as any"
         )
     return torch.Generator().manual_seed(seed)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Draw from the seed inside the block, on the CPU and on `device`; afterwards all is as it was before.
+
+    torch.manual_seed would seed every other device too, and leave it so. Raises LessonError for what is no
+    seed.
+    """
+    generator_of(seed)
+    cuda = device if device is not None and device.type == "cuda" else None
+    with torch.random.fork_rng(devices=[] if cuda is None else [cuda]):
+        torch.default_generator.manual_seed(seed)
+        if cuda is not None:
+            with torch.cuda.device(cuda):
+                torch.cuda.manual_seed(seed)
+        yield

@@ -15,6 +15,7 @@ from attnscope.gpt.history import History
 from attnscope.lesson.diagnose_order import OrderDiagnosis, diagnose_order
 from attnscope.lesson.drawing import SERIES, figure
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import count, number
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class ForgottenPositions(Experiment):
         return made
 
 
+@checked
 def forgotten_positions(*, text: str = LINE) -> ForgottenPositions:
     """Return the losses of the shipped models with and without positions, and whether each can tell an order.
 
@@ -119,7 +121,7 @@ def forgotten_positions(*, text: str = LINE) -> ForgottenPositions:
     two characters, and what the tokenizer raises for a character that the models do not know.
     """
     if len(text) < 2:
-        raise LessonError(f"The text is {text!r}", wanted="At least two characters to shuffle")
+        raise LessonError(f"The text is {text!r}", wanted="At least two characters to shuffle are wanted")
     curves = [_curve(name) for name in MODELS]
     orders = []
     for name in MODELS:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import count, number
 from attnscope.lesson.walk.beginning import FIRST, WK, WORDS, WQ, WV, identity
 from attnscope.lesson.walk.recipe import recipe
@@ -107,6 +108,7 @@ class FourWords(Experiment):
         return Table(f"The walk of {word}, {mask}", ("step", "stage", "what happens"), tuple(rows))
 
 
+@checked
 @torch.no_grad()
 def four_words(
     *,
@@ -138,7 +140,7 @@ def four_words(
     edited = tuple(
         Edit(name, i, c, value)
         for name, one in zip(PROJECTED, (q, k, v), strict=True)
-        for i, row in enumerate(() if one is None else _rows(name, one))
+        for i, row in enumerate(() if one is None else _vectors(name, one, len(listed), matrices["wq"]))
         for c, value in enumerate(row)
     )
     sheet = Sheet(listed, **matrices, edited=edited, causal=causal, scale=scale)
@@ -165,9 +167,19 @@ def of_sheet(sheet: Sheet, *, query: int | None = None) -> FourWords:
     )
 
 
+def _vectors(name: str, matrix: Matrix, n: int, projection: Rows) -> Rows:
+    """The rows of q, k or v: one for each word, as wide as the projections make them."""
+    rows, d = _rows(name, matrix), len(projection[0]) if projection else 0
+    if len(rows) != n or any(len(row) != d for row in rows):
+        raise LessonError(
+            f"{name} is {len(rows)} by {len(rows[0]) if rows else 0}", wanted=f"{n} by {d} is wanted"
+        )
+    return rows
+
+
 def _rows(name: str, matrix: Matrix) -> Rows:
     """A matrix as rows of Python floats: the sheet checks every number."""
     rows = matrix.tolist() if isinstance(matrix, Tensor) else matrix
     if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
-        raise LessonError(f"{name} is {rows!r:.60}", wanted="Rows of numbers")
+        raise LessonError(f"{name} is {rows!r:.60}", wanted="Rows of numbers are wanted")
     return tuple(tuple(row) for row in rows)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attnscope.errors import LessonError
 from attnscope.lesson.drawing import INK, INK_2, figure
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,12 +111,16 @@ class Glossary(Experiment):
         return made
 
 
+@checked
 def glossary(*, entries: tuple[Entry, ...] = ENTRIES) -> Glossary:
     """Return the glossary. Raises LessonError for a word that stands twice, or without a sentence."""
+    if not isinstance(entries, tuple | list) or not all(isinstance(one, Entry) for one in entries):
+        raise LessonError(f"entries={entries!r:.60}", wanted="Entries are wanted: Entry(term, says)")
     terms = [entry.term for entry in entries]
     for entry in entries:
         if not entry.term.strip() or not entry.says.strip() or terms.count(entry.term) > 1:
             raise LessonError(
-                f"The glossary's entry {entry.term!r}", wanted="A word of its own and one sentence for it"
+                f"The glossary's entry {entry.term!r}",
+                wanted="A word of its own and one sentence for it are wanted",
             )
     return Glossary(entries)

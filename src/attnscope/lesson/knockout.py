@@ -17,6 +17,7 @@ from attnscope.gpt import GPT
 from attnscope.gpt.knockout import every_edge, every_head
 from attnscope.lesson.drawing import ACCENT, INK_3, figure, heat
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.line import LINE, in_sight, of_line
 from attnscope.lesson.numbers import number, weight
 from attnscope.plain import plain
@@ -163,6 +164,7 @@ class KnockOut(Experiment):
         }
 
 
+@checked
 def knock_out(
     *, line: str = LINE, model: str | GPT = "embedded", at_least: float = 0.5, at_most: float = 0.1
 ) -> KnockOut:

@@ -12,7 +12,9 @@ from torch import Tensor
 from attnscope.errors import LessonError
 from attnscope.lesson.context import attended, attention_layer, embedding, per_token, through
 from attnscope.lesson.drawing import SERIES, figure
+from attnscope.lesson.drawn import seeded
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_whole, checked
 from attnscope.lesson.numbers import number, weight
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ class LateWord(Experiment):
         return made
 
 
+@checked
 def late_word(
     *,
     start: str = ANIMAL,
@@ -101,13 +104,15 @@ def late_word(
     """
     before = tuple(start.split())
     if len(endings) != 2 or endings[0] == endings[1] or any(len(one.split()) != 1 for one in endings):
-        raise LessonError(f"endings are {', '.join(map(repr, endings))}", wanted="Two different words")
+        raise LessonError(
+            f"endings are {', '.join(map(repr, endings))}", wanted="Two different words are wanted"
+        )
     if word not in before:
-        raise LessonError(f"The word {word!r} is not in {start!r}", wanted="A word before the ending")
-    if width < 1:
-        raise LessonError(f"width={width}", wanted="1 or more")
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(seed)
+        raise LessonError(
+            f"The word {word!r} is not in {start!r}", wanted="A word before the ending is wanted"
+        )
+    check_whole("width", width, 1, 1024)
+    with seeded(seed), torch.no_grad():
         vectors = embedding([*before, *endings], width)
         layer = attention_layer(width)
         alone = per_token(width)

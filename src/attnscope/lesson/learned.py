@@ -13,6 +13,7 @@ from torch.nn.functional import cosine_similarity
 from attnscope.errors import LessonError
 from attnscope.gpt.shipped import load_shipped
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import count, number
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class LearnedPositions(Experiment):
         return {name: value for name, value in super().to_dict().items() if name != "table"}
 
 
+@checked
 @torch.no_grad()
 def learned_positions(
     *, model: str = "lesson", position: int = 10, others: Sequence[int] = (10, 11, 15, 30, 60)
@@ -74,12 +76,12 @@ def learned_positions(
     """
     loaded = load_shipped(model).position
     if loaded is None:
-        raise LessonError(f"The model {model!r} has no table of positions", wanted='model="lesson"')
+        raise LessonError(f"The model {model!r} has no table of positions", wanted='model="lesson" is wanted')
     table = loaded.weight.detach()
     for one in (position, *others):
         if not 0 <= one < len(table):
             raise LessonError(
-                f"Position {one} of {len(table)}", wanted=f"A position from 0 to {len(table) - 1}"
+                f"Position {one} of {len(table)}", wanted=f"A position from 0 to {len(table) - 1} is wanted"
             )
     return LearnedPositions(
         model=model,

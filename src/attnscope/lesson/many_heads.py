@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.autograd.functional import jacobian
 
-from attnscope.errors import LessonError
 from attnscope.lesson.drawn import drawn, normal
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_whole, checked
 from attnscope.lesson.numbers import count, number, weight
 from attnscope.nn import CausalSelfAttention
 from attnscope.nn.heads import join_heads, split_heads
@@ -103,6 +103,7 @@ class Split(Experiment):
         return made
 
 
+@checked
 @torch.no_grad()
 def split(*, tokens: int = 10, d_model: int = 64, n_heads: int = 4, seed: int = 5) -> Split:
     """See the queries of one drawn sequence (1, tokens, d_model) as heads, and put them together again.
@@ -110,8 +111,9 @@ def split(*, tokens: int = 10, d_model: int = 64, n_heads: int = 4, seed: int = 
     The layer is CausalSelfAttention(d_model, n_heads). Raises LessonError for a length it cannot show,
     ShapeError where d_model is not n_heads equal parts.
     """
-    if not 1 <= tokens <= MOST_TOKENS:
-        raise LessonError(f"tokens={tokens}", wanted=f"A length from 1 to {MOST_TOKENS}")
+    check_whole("tokens", tokens, 1, MOST_TOKENS)
+    check_whole("d_model", d_model, 1, 1024)
+    check_whole("n_heads", n_heads, 1, 64)
     module = drawn(lambda: CausalSelfAttention(d_model, n_heads), seed=seed)
     x = normal(1, tokens, d_model, seed=seed + 1)
     heads = module.project(x)[0]

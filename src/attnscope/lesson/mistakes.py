@@ -19,13 +19,16 @@ from attnscope.lesson.context import attention_layer, embedding
 from attnscope.lesson.diagnose import diagnose
 from attnscope.lesson.diagnose_order import diagnose_order
 from attnscope.lesson.drawing import figure, heat
+from attnscope.lesson.drawn import generator_of, seeded
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_whole, checked
 from attnscope.lesson.numbers import typed, weight
 from attnscope.plain import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_WORDS = 16
 WORDS = ("the", "cat", "sat", "down")
 REPEATED = ("to", "be", "or", "not", "to", "be")
 
@@ -68,7 +71,7 @@ class Mistakes(Experiment):
             if case.name == name:
                 return case
         names = ", ".join(case.name for case in self.cases)
-        raise LessonError(f"There is no mistake {name!r}", wanted=f"One of {names}")
+        raise LessonError(f"There is no mistake {name!r}", wanted=f"One of {names} is wanted")
 
     def tables(self) -> list[Table]:
         rows = tuple(
@@ -109,6 +112,7 @@ class Mistakes(Experiment):
         return found
 
 
+@checked
 def mistakes(*, words: Sequence[str] = WORDS, d: int = 64, fill: float = -2.0, seed: int = 239) -> Mistakes:
     """Return the six usual mistakes, made on a causal head over `words` and, for positions, on repeated
     words.
@@ -117,11 +121,12 @@ def mistakes(*, words: Sequence[str] = WORDS, d: int = 64, fill: float = -2.0, s
     grid comes from the dense steps. Raises LessonError for fewer than three words or a fill that is not
     finite.
     """
-    if len(words) < 3 or d < 1:
-        raise LessonError(f"{len(words)} words and d={d}", wanted="Three words or more, and d of 1 or more")
+    check_whole("d", d, 1, 4096)
+    if not 3 <= len(words) <= MOST_WORDS:
+        raise LessonError(f"{len(words)} words", wanted=f"3 to {MOST_WORDS} words are wanted")
     if not -1e30 < fill < 1e30:
-        raise LessonError(f"fill={fill}", wanted="A finite number: -inf is no mistake")
-    generator = torch.Generator().manual_seed(seed)
+        raise LessonError(f"fill={fill}", wanted="A finite number is wanted: -inf is no mistake")
+    generator = generator_of(seed)
     q, k = (torch.randn(1, 1, len(words), d, generator=generator, dtype=torch.float64) for _ in range(2))
     made = tuple(_made(name, q, k, tuple(words), fill) for name in _GRIDS)
     return Mistakes((*made, _without_positions(seed)), d, fill)
@@ -212,8 +217,7 @@ class Attention(nn.Module):
 
 
 def _without_positions(seed: int, width: int = 8) -> Case:
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(seed)
+    with seeded(seed), torch.no_grad():
         vectors = embedding(REPEATED, width)
         x = torch.stack([vectors[word] for word in REPEATED])[None]
         wrong = Attention(width, positions=False)

@@ -12,6 +12,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attnscope.lesson.drawn import drawn, normal
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_whole, checked
 from attnscope.lesson.numbers import count, number
 from attnscope.lesson.short_module import ShortAttention
 from attnscope.nn import CausalSelfAttention
@@ -95,12 +96,18 @@ class Module(Experiment):
         return made
 
 
+@checked
 @torch.no_grad()
 def module(*, d_model: int = 64, n_heads: int = 4, batch: int = 2, tokens: int = 12, seed: int = 3) -> Module:
     """Call CausalSelfAttention(d_model, n_heads) on drawn x (batch, tokens, d_model), and compare.
 
-    Raises ShapeError where d_model is not n_heads equal parts, LessonError for what is no seed.
+    Raises ShapeError where d_model is not n_heads equal parts, LessonError for sizes that
+    cannot be and what is no seed.
     """
+    check_whole("d_model", d_model, 1, 1024)
+    check_whole("n_heads", n_heads, 1, 64)
+    check_whole("batch", batch, 1, 64)
+    check_whole("tokens", tokens, 1, 512)
     ours = drawn(lambda: CausalSelfAttention(d_model, n_heads), seed=seed)
     short = drawn(lambda: ShortAttention(d_model, n_heads), seed=seed)
     short.load_state_dict(ours.state_dict())

@@ -16,6 +16,7 @@ from torch import Tensor
 from attnscope.gpt import GPT
 from attnscope.lesson.drawing import INK_2, INK_3, SERIES, figure
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.line import LINE, in_sight, of_line
 from attnscope.lesson.numbers import count, weight
 from attnscope.nn.heads import project_heads
@@ -116,6 +117,7 @@ class ValueNorms(Experiment):
         return found | {"norms": plain(self.norms.float())}
 
 
+@checked
 def value_norms(*, line: str = LINE, model: str | GPT = "embedded") -> ValueNorms:
     """Return the weights of every head on a line beside weight times norm of the projected value.
 

@@ -16,6 +16,7 @@ from attnscope.core.positions import sinusoidal
 from attnscope.errors import LessonError
 from attnscope.lesson.drawn import drawn, normal
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import count, number
 from attnscope.nn import MultiHeadAttention
 
@@ -119,27 +120,32 @@ class Shuffle(Experiment):
         return made
 
 
+@checked
 @torch.no_grad()
 def word_order(
-    *, sentences: tuple[str, str] = ("dog bites man", "man bites dog"), seed: int = 118
+    *, sentences: Sequence[str] = ("dog bites man", "man bites dog"), seed: int = 118
 ) -> WordOrder:
     """Send two orders of the same words through one drawn layer: plain, with positions, and causal.
 
     Raises LessonError unless the two sentences hold the same words, each of them once.
     """
-    words = tuple(sentences[0].split()), tuple(sentences[1].split())
+    if len(sentences) != 2:
+        raise LessonError(f"{len(sentences)} sentences", wanted="Two with the same words are wanted")
+    first, second = sentences
+    words = tuple(first.split()), tuple(second.split())
     if not words[0] or sorted(words[0]) != sorted(words[1]) or len(set(words[0])) < len(words[0]):
         raise LessonError(
-            f"“{sentences[0]}” and “{sentences[1]}”", wanted="The same words in two orders, each word once"
+            f"“{first}” and “{second}”", wanted="The same words in two orders are wanted, each word once"
         )
     x = _vectors(len(words[0]), seed)
     order = [words[0].index(word) for word in words[1]]
     back = [words[1].index(word) for word in words[0]]
     out = torch.stack([_layer(torch.stack([x, x[order]]), way, seed) for way in WAYS])  # (ways 2 t d)
     moved = (out[:, 1, back] - out[:, 0]).abs().amax(dim=-1)
-    return WordOrder(sentences, words, WAYS, NAMES, seed, out, moved)
+    return WordOrder((first, second), words, WAYS, NAMES, seed, out, moved)
 
 
+@checked
 @torch.no_grad()
 def shuffle(*, words: Sequence[str] = ("dog", "bites", "man", "at", "noon"), seed: int = 118) -> Shuffle:
     """Send every order of the words through one drawn layer: plain, with positions that stay, and causal.
@@ -150,7 +156,7 @@ def shuffle(*, words: Sequence[str] = ("dog", "bites", "man", "at", "noon"), see
     if not 2 <= len(words) <= MOST_SHUFFLED or len(set(words)) < len(words) or not all(words):
         raise LessonError(
             f"words={words!r}",
-            wanted=f"2 to {MOST_SHUFFLED} different words",
+            wanted=f"2 to {MOST_SHUFFLED} different words are wanted",
             hint="Five words have 120 orders already",
         )
     x = _vectors(len(words), seed)

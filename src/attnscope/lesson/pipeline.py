@@ -12,9 +12,9 @@ import torch
 
 from attnscope.core.dense import steps
 from attnscope.core.masks import causal
-from attnscope.errors import LessonError
 from attnscope.lesson.drawing import INK, INK_2, INK_3, figure
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_whole, checked
 from attnscope.lesson.numbers import count
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Pipeline(Experiment):
         return made
 
 
+@checked
 def pipeline(*, t: int = 8, d_model: int = 64, d: int = 16) -> Pipeline:
     """Return the pipeline of one head for t tokens. Raises LessonError for sizes that cannot be."""
     check_sizes(t=t, d_model=d_model, d=d)
@@ -125,8 +126,7 @@ def _boxes(t: int, d_model: int, d: int) -> tuple[Box, ...]:
 def check_sizes(**sizes: int) -> None:
     """Raise LessonError unless every size is a whole number from 1 to MOST."""
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST:
-            raise LessonError(f"{name}={size!r}", wanted=f"A whole number from 1 to {MOST:,}")
+        check_whole(name, size, 1, MOST)
 
 
 def written(shape: tuple[int, ...]) -> str:

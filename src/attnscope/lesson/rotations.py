@@ -13,6 +13,7 @@ from attnscope.core.dense import steps
 from attnscope.core.positions import rotary_table, rotate
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import number, typed
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Rotations(Experiment):
         return made
 
 
+@checked
 @torch.no_grad()
 def rotations(
     *, q: Sequence[float] = Q, k: Sequence[float] = K, t: int = 24, base: float = 10000.0
@@ -92,10 +94,13 @@ def rotations(
     even = plain_q.shape == plain_k.shape and plain_q.dim() == 1 and len(q) > 0 and len(q) % 2 == 0
     if not even or not bool((plain_q.isfinite() & plain_k.isfinite()).all()):
         raise LessonError(
-            f"q={tuple(q)} and k={tuple(k)}", wanted="The same even number of finite numbers each"
+            f"q={tuple(q)} and k={tuple(k)}",
+            wanted="The same even number of finite numbers is wanted in each",
         )
     if not 2 <= t <= MOST or not base > 1:
-        raise LessonError(f"t={t} and base={base}", wanted=f"2 to {MOST} positions, and a base above 1")
+        raise LessonError(
+            f"t={t} and base={base}", wanted=f"2 to {MOST} positions, and a base above 1 are wanted"
+        )
     places = torch.arange(t)
     turned_q, turned_k = (
         rotate(x.float().expand(1, 1, t, -1), places, pairing="interleaved", base=base)

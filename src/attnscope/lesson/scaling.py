@@ -10,15 +10,17 @@ import torch
 from torch import Tensor
 
 from attnscope.core.dense import steps
-from attnscope.errors import LessonError
 from attnscope.lesson.drawing import ACCENT, INK_3, SERIES, figure
+from attnscope.lesson.drawn import generator_of
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import check_ascending, check_whole, checked
 from attnscope.lesson.numbers import count, number, typed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_WIDEST = 4096
 _REACH, _BIN = (
     71.0,
     2.0,
@@ -77,14 +79,16 @@ class Spread(Experiment):
         return made
 
 
+@checked
 def spread(*, widths: Sequence[int] = WIDTHS, pairs: int = 10_000, seed: int = 0) -> Spread:
     """Return how products of random q and k spread, raw and divided by √d, for each width.
 
     For independent numbers of mean 0 and variance 1 the variance of q·k is d (Vaswani et al. 2017, footnote
     4). Raises LessonError for a width under 1 or fewer than two pairs.
     """
-    _check(widths, {"pairs": (pairs, 2)})
-    generator = torch.Generator().manual_seed(seed)
+    check_ascending("widths", widths, _WIDEST)
+    check_whole("pairs", pairs, 2, 100_000)
+    generator = generator_of(seed)
     edges = torch.arange(-_REACH, _REACH + _BIN, _BIN)
     deviations, counts = [], []
     for d in widths:
@@ -199,6 +203,7 @@ class Saturation(Experiment):
         return made
 
 
+@checked
 def saturation(
     *, widths: Sequence[int] = WIDTHS, keys: int = 8, draws: int = 1000, seed: int = 1016
 ) -> Saturation:
@@ -207,7 +212,9 @@ def saturation(
     The first draw is the one whose weights are kept. Weights, and the gradient through them, are those of the
     dense steps in float64. Raises LessonError for a width under 1, fewer than two keys, or no draw.
     """
-    _check(widths, {"keys": (keys, 2), "draws": (draws, 1)})
+    check_ascending("widths", widths, _WIDEST)
+    check_whole("keys", keys, 2, 64)
+    check_whole("draws", draws, 1, 10_000)
     kept = []
     for d in widths:
         products, scaled = _drawn(d, keys, draws, seed)
@@ -233,7 +240,7 @@ def saturation(
 
 def _drawn(d: int, keys: int, draws: int, seed: int) -> tuple[Tensor, Tensor]:
     """Products and scaled products (draws 1 1 keys); the first draw is the same however many there are."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = generator_of(seed)
     sizes = [1, draws - 1] if draws > 1 else [1]
     found = []
     for n in sizes:
@@ -259,11 +266,3 @@ def _measured(scores: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
 
 def _shown(x: float) -> str:
     return number(x, 4) if abs(x) >= 1e-3 or x == 0 else number(x, 6)
-
-
-def _check(widths: Sequence[int], least: dict[str, tuple[int, int]]) -> None:
-    if not widths or any(d < 1 for d in widths) or list(widths) != sorted(set(widths)):
-        raise LessonError(f"widths are {list(widths)}", wanted="Whole numbers from 1 up, in order")
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise LessonError(f"{name}={value}", wanted=f"{smallest} or more")

@@ -14,6 +14,7 @@ from attnscope.core.positions import alibi, alibi_slopes
 from attnscope.core.scoring import Scoring
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import number, typed, weight
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Slopes(Experiment):
         return made
 
 
+@checked
 @torch.no_grad()
 def slopes(*, heads: int = 8, tokens: int = 16) -> Slopes:
     """Give keys that all match equally the ALiBi bias of each head, under a causal mask.
@@ -86,7 +88,7 @@ def slopes(*, heads: int = 8, tokens: int = 16) -> Slopes:
     if not 1 <= heads <= MOST_HEADS or not 2 <= tokens <= MOST_TOKENS:
         raise LessonError(
             f"heads={heads} and tokens={tokens}",
-            wanted=f"1 to {MOST_HEADS} heads and 2 to {MOST_TOKENS} tokens",
+            wanted=f"1 to {MOST_HEADS} heads and 2 to {MOST_TOKENS} tokens are wanted",
         )
     alike = torch.zeros(1, heads, tokens, 1)
     places = torch.arange(tokens, dtype=torch.float32)

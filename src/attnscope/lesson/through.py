@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from attnscope.lesson.drawing import INK, INK_2, SERIES, figure
+from attnscope.lesson.drawn import seeded
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import count
 from attnscope.lesson.pipeline import check_sizes, written
 from attnscope.nn import CausalSelfAttention
@@ -81,14 +83,14 @@ class ThroughHeads(Experiment):
         return made
 
 
+@checked
 def through_heads(*, t: int = 8, d_model: int = 64, n_heads: int = 4, seed: int = 0) -> ThroughHeads:
     """Return the way through CausalSelfAttention(d_model, n_heads) for t tokens.
 
     Raises LessonError for sizes that cannot be, ShapeError where d_model is not n_heads equal parts.
     """
     check_sizes(t=t, d_model=d_model, n_heads=n_heads)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         module = CausalSelfAttention(d_model, n_heads).double()
         x = torch.randn(1, t, d_model, dtype=torch.float64)
     with torch.no_grad():

@@ -11,6 +11,7 @@ import torch
 from attnscope.errors import LessonError
 from attnscope.gpt import GPT, load_shipped, shipped_folder
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.habits import Habit, habits_of
 from attnscope.lesson.looked import TOP, Looked, at_head, look, shown
 from attnscope.lesson.numbers import number, weight
@@ -172,6 +173,7 @@ class TrainedHeads(Experiment):
         return Table(f"What comes after {self.place(len(self.tokens) - 1)}", columns, rows)
 
 
+@checked
 def trained_heads(*, text: str = LINE) -> TrainedHeads:
     """Look at every head of three models on one line: the lesson's untrained and trained, and embedded.
 
@@ -181,7 +183,8 @@ def trained_heads(*, text: str = LINE) -> TrainedHeads:
     """
     if not 2 <= len(text) <= LONGEST:
         raise LessonError(
-            f"A text of {len(text)} characters", wanted=f"From 2 to {LONGEST}, which is what the model reads"
+            f"A text of {len(text)} characters",
+            wanted=f"From 2 to {LONGEST} are wanted, which is what the model reads",
         )
     trained = load_shipped("lesson")
     facts = json.loads((shipped_folder("lesson") / _RECORD).read_text("utf-8"))

@@ -13,6 +13,7 @@ from torch.nn.functional import cosine_similarity
 from attnscope.core.positions import sinusoidal
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
+from attnscope.lesson.given import checked
 from attnscope.lesson.numbers import number, typed
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Sinusoids(Experiment):
         return made
 
 
+@checked
 def sinusoids(
     *, t: int = 64, d: int = 64, position: int = 10, others: Sequence[int] = (10, 11, 15, 30, 60)
 ) -> Sinusoids:
@@ -74,10 +76,12 @@ def sinusoids(
     Raises LessonError for a size that cannot be shown or a position that is not there.
     """
     if not 2 <= t <= MOST or not 2 <= d <= MOST or d % 2:
-        raise LessonError(f"t={t} and d={d}", wanted=f"2 to {MOST} positions, and an even width up to {MOST}")
+        raise LessonError(
+            f"t={t} and d={d}", wanted=f"2 to {MOST} positions, and an even width up to {MOST} are wanted"
+        )
     for one in (position, *others):
         if not 0 <= one < t:
-            raise LessonError(f"Position {one} of {t}", wanted=f"A position from 0 to {t - 1}")
+            raise LessonError(f"Position {one} of {t}", wanted=f"A position from 0 to {t - 1} is wanted")
     table = sinusoidal(t, d, base=BASE)
     return Sinusoids(
         position=position,

@@ -144,5 +144,5 @@ def test_a_guess_is_the_first_result_of_its_step_and_has_a_question() -> None:
 
 @pytest.mark.parametrize("query", [-1, 4, 1.0, True, None])
 def test_a_query_that_is_no_position_is_refused(query: int) -> None:
-    with pytest.raises(LessonError, match=r"There is no word at position .*\. 0 to 3\."):
+    with pytest.raises(LessonError, match=r"There is no word at position .*\. 0 to 3 is wanted"):
         walk(first_sheet(), query)

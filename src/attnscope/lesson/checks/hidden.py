@@ -140,7 +140,10 @@ def _faint_future(head: Head) -> Finding | None:
     even = head.weights.masked_fill(~later, torch.inf).amin(dim=1)[:-1]
     shown = head.weights.masked_fill(later, torch.inf).amin(dim=1)[:-1]
     same = bool((above == even).all() and (above < shown).all())
-    if not bool((above > 0).any()) or not (same or bool((above < _FAINT * shown).all())):
+    leaks = above > 0  # a fill is in every later cell of a row: one that is 0 there was hidden rightly
+    if not bool(leaks.any()) or bool((leaks & (even == 0)).any()):
+        return None
+    if not (same or bool((above < _FAINT * shown).all())):
         return None
     largest = float(above.max())
     look = "every row holds one and the same weight" if same else "weights are faint"

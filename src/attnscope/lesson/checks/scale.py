@@ -20,6 +20,7 @@ _FEWEST_PAIRS = 4  # independent pairs of weights: fewer may fit a scale by chan
 _LEAST_PAIRS = 2  # from here on a scale of exactly 1 is told, where it fits to the last places
 _EXACT = 1e-6
 _ROWS = 256  # looked at, evenly chosen, in a longer grid: a scale is the same in all
+_APART = 0.1  # of the right scale: a bias or a cap looks like less, no usual mistake does
 _BETTER = 4.0  # times nearer than the right scale
 
 
@@ -53,7 +54,8 @@ def scale(head: Head) -> Finding | None:
         )
     if right <= head.close:
         return None
-    if enough and at <= head.close and at * _BETTER < right and fitted > 0:
+    apart = abs(fitted * d**0.5 - 1) >= _APART
+    if enough and apart and at <= head.close and at * _BETTER < right and fitted > 0:
         return Finding(
             "other_scale",
             f"The weights are softmax of q·k times {number(fitted, 4)}, where 1/√{int(d)} = "

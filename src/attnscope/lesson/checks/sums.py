@@ -14,6 +14,7 @@ from attnscope.lesson.numbers import count, number
 
 AXIS = "Take softmax over the keys, the last axis: scores.softmax(dim=-1)"
 BEFORE = "Put the mask on the scores, as -inf, before softmax"
+_CLEAR = 10.0  # times what a whole row may miss 1 by
 SINK = "Hand over sinks (a logit for each head), or q and k: then the two can be told apart"
 
 
@@ -93,9 +94,9 @@ def _under_one(head: Head, off: Tensor, rows: Tensor, seen: dict[str, float]) ->
         return None  # without q and k any share of a sink is possible
     shows = head.visible if head.visible is not None else head.weights > 0
     whole = shows.all(dim=1)
-    exact = _masked_later(head)
-    if exact is None and bool((whole & ~off).any()) and not bool((whole & off).any()):
-        exact = True
+    exact = False if bool((whole & off).any()) else _masked_later(head, shows)
+    if exact is None and bool((whole & ~off).any()) and int(off.sum()) > 1:
+        exact = True if _no_sink_leaves(head, shows, rows, whole & ~off) else None
     worst = int(torch.where(off, rows, 2.0).argmin())
     least = number(float(rows[worst]), 3)
     short = f"{count(int(off.sum()))} of {count(len(rows))} rows sum to less than 1, row {worst} to {least}"
@@ -132,23 +133,37 @@ def _under_one(head: Head, off: Tensor, rows: Tensor, seen: dict[str, float]) ->
     )
 
 
-def _masked_later(head: Head) -> bool | None:
-    """Whether softmax over all keys with cells set to 0 gives these weights; None without q and k."""
+def _no_sink_leaves(head: Head, shows: Tensor, rows: Tensor, whole: Tensor) -> bool:
+    """Whether so much is missing that a sink would show in the rows that see every key, by their numbers of
+    keys.
+    """
+    as_whole = (1 - rows) * shows.sum(dim=1) / shows.shape[1]
+    return float(as_whole.max()) > _CLEAR * float(head.allowed()[whole].max())
+
+
+def _masked_later(head: Head, shows: Tensor) -> bool | None:
+    """Whether softmax over all keys with cells set to 0 gives these weights; None where q and k do not tell:
+    they did not come, or what is set to 0 is no more than they may be off by.
+    """
     if head.q is None or head.k is None:
         return None
-    shows = head.visible if head.visible is not None else head.weights > 0
+    close = False
     for scale in (None, 1.0):
         whole = steps(head.q, head.k, head.k, Scoring(scale=scale)).weights[0, 0]
         if float((whole * shows - head.weights).abs().max()) <= head.close:
-            return True
-    return False
+            close = True
+            if float((whole * ~shows).sum(dim=1).max()) > 2 * head.close:
+                return True
+    return None if close else False
 
 
 def _against_sink(head: Head, q: Tensor, k: Tensor) -> Finding | None:
     """Rows against what q, k, the mask and the sink say they sum to."""
     rows = head.weights.sum(dim=1)
-    mask = None if head.visible is None else from_tensor(head.visible)
-    sink = torch.tensor([head.sink], dtype=torch.float64)
+    mask = from_tensor(
+        head.weights > 0 if head.visible is None else head.visible
+    )  # 0: a mask not handed over
+    sink = torch.tensor([head.sink], dtype=torch.float64, device=q.device)
     expected = steps(q, k, k, Scoring(mask, sinks=sink)).weights[0, 0].sum(dim=1)
     apart = (rows - expected).abs()
     if bool((apart <= head.allowed() + head.close).all()):

@@ -19,7 +19,7 @@ import torch
 from attnscope.core.attention import path
 from attnscope.core.scoring import as_scoring
 from attnscope.errors import LessonError
-from attnscope.lesson.cost import check_ascending
+from attnscope.lesson.given import check_ascending, check_whole
 from attnscope.lesson.measuring.children import Child, ChildFailed, Stop
 from attnscope.lesson.measuring.measured import Measured, Row
 from attnscope.lesson.measuring.meter import available
@@ -49,7 +49,7 @@ def lengths_to(longest: int) -> tuple[int, ...]:
     """Return the doublings from 512 to `longest`, itself included. Raises LessonError."""
     known = [SHORTEST << at for at in range((LONGEST // SHORTEST).bit_length())]
     if longest not in known:
-        raise LessonError(f"longest={longest}", wanted=f"One of {', '.join(map(count, known))}")
+        raise LessonError(f"longest={longest}", wanted=f"One of {', '.join(map(count, known))} is wanted")
     return tuple(one for one in known if one <= longest)
 
 
@@ -76,10 +76,10 @@ def measure_cost(
     """
     check_ascending("lengths", lengths, LONGEST)
     check_budget(budget_mb)
-    _check_whole("d", d, 1, MOST_D)
-    _check_whole("window", window, 1, LONGEST)
-    _check_whole("repeats", repeats, 1, MOST_REPEATS)
-    _check_whole("threads", threads, 1, os.cpu_count() or 1)
+    check_whole("d", d, 1, MOST_D)
+    check_whole("window", window, 1, LONGEST)
+    check_whole("repeats", repeats, 1, MOST_REPEATS)
+    check_whole("threads", threads, 1, os.cpu_count() or 1)
     plan = _plan(lengths, budget_mb, d)
     stop = stop or Stop()
     teller = _Teller(plan, repeats, progress)
@@ -242,7 +242,7 @@ def _attention_takes() -> str:
 
 def check_budget(budget_mb: int) -> None:
     """Raise LessonError for a budget that is out of range, or more than this machine has free."""
-    _check_whole("budget_mb", budget_mb, LEAST_BUDGET, MOST_BUDGET)
+    check_whole("budget_mb", budget_mb, LEAST_BUDGET, MOST_BUDGET)
     free = available()
     if free is not None and budget_mb * 2**20 > free:
         raise LessonError(
@@ -250,8 +250,3 @@ def check_budget(budget_mb: int) -> None:
             wanted=f"No more than this machine has free, which is {count(free // 2**20)} MB",
             hint="Choose a smaller budget, or close what holds memory",
         )
-
-
-def _check_whole(name: str, given: int, least: int, most: int) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
-        raise LessonError(f"{name}={str(given)[:20]}", wanted=f"A whole number from {least:,} to {most:,}")

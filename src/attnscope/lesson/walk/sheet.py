@@ -104,17 +104,19 @@ class Sheet:
     def from_dict(cls, data: Any) -> Sheet:
         """Return the sheet of a file's JSON values. Raises LessonError that says what does not fit."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-            raise LessonError("This is no sheet of the walk", wanted=f'"format": "{FORMAT}"')
+            raise LessonError("This is no sheet of the walk", wanted=f'"format": "{FORMAT}" is wanted')
         if data.get("version") != VERSION or isinstance(data["version"], bool):
-            raise LessonError(f"The sheet has version {data.get('version')!r}", wanted=f"Version {VERSION}")
+            raise LessonError(
+                f"The sheet has version {data.get('version')!r}", wanted=f"Version {VERSION} is wanted"
+            )
         missing = [name for name in ("words", *_MATRICES) if name not in data]
         unknown = [str(name) for name in data if name not in _KEYS]
         if missing or unknown:
             what = f"lacks {', '.join(missing)}" if missing else f"holds {', '.join(unknown)[:60]}"
-            raise LessonError(f"The sheet {what}", wanted=", ".join(sorted(_KEYS)))
+            raise LessonError(f"The sheet {what}", wanted=f"{', '.join(sorted(_KEYS))} are wanted")
         for name in ("causal", "scale"):
             if not isinstance(data.get(name, True), bool):
-                raise LessonError(f"{name} is {data[name]!r:.40}", wanted="true or false")
+                raise LessonError(f"{name} is {data[name]!r:.40}", wanted="true or false is wanted")
         return cls(
             data["words"], data["x"], data["wq"], data["wk"], data["wv"],
             edited=_listed(data.get("edited", {})),
@@ -125,7 +127,7 @@ class Sheet:
 
 def _words(words: Any) -> tuple[str, ...]:
     if not _is_list(words) or not all(isinstance(word, str) for word in words):
-        raise LessonError(f"The words are {words!r:.60}", wanted="A list of words")
+        raise LessonError(f"The words are {words!r:.60}", wanted="A list of words is wanted")
     _within("The sheet", "words", len(words), WORDS)
     return tuple(_word(word) for word in words)
 
@@ -135,17 +137,21 @@ def _word(word: str) -> str:
     whole = unicodedata.normalize("NFC", word)
     if not 1 <= len(whole) <= CHARACTERS:
         came = f"A word of {len(whole)} characters" if whole else "An empty word"
-        raise LessonError(came, wanted=f"1 to {CHARACTERS} characters")
+        raise LessonError(came, wanted=f"1 to {CHARACTERS} characters are wanted")
     if _UNFIT.search(whole) or all(unicodedata.category(one) in ("Cf", "Zs") for one in whole):
-        raise LessonError(f"The word {whole!a} cannot be seen whole", wanted="Characters that show")
+        raise LessonError(
+            f"The word {whole!a} cannot be seen whole", wanted="Characters that show are wanted"
+        )
     if "Zs" in (unicodedata.category(whole[0]), unicodedata.category(whole[-1])):
-        raise LessonError(f"The word {whole!r} begins or ends with a blank", wanted="A word without it")
+        raise LessonError(
+            f"The word {whole!r} begins or ends with a blank", wanted="A word without it is wanted"
+        )
     return whole
 
 
 def _rows(name: str, rows: Any) -> Rows:
     if not _is_list(rows) or not rows or not all(_is_list(row) and row for row in rows):
-        raise LessonError(f"{name} is {rows!r:.60}", wanted="Rows of numbers")
+        raise LessonError(f"{name} is {rows!r:.60}", wanted="Rows of numbers are wanted")
     return tuple(
         tuple(_number(f"{name}[{r}][{c}]", x) for c, x in enumerate(row)) for r, row in enumerate(rows)
     )
@@ -153,7 +159,7 @@ def _rows(name: str, rows: Any) -> Rows:
 
 def _number(where: str, x: Any) -> float:
     if isinstance(x, bool) or not isinstance(x, int | float) or not -LARGEST <= x <= LARGEST:
-        raise LessonError(f"{where} is {x!r:.40}", wanted="A number from −1,000,000 to 1,000,000")
+        raise LessonError(f"{where} is {x!r:.40}", wanted="A number from −1,000,000 to 1,000,000 is wanted")
     return float(x) + 0.0  # no −0
 
 
@@ -168,19 +174,19 @@ def _fit(name: str, rows: Rows, wanted: tuple[int, int], why: str) -> None:
 
 def _within(what: str, of: str, size: int, limits: tuple[int, int]) -> None:
     if not limits[0] <= size <= limits[1]:
-        raise LessonError(f"{what} has {size} {of}", wanted=f"{limits[0]} to {limits[1]}")
+        raise LessonError(f"{what} has {size} {of}", wanted=f"{limits[0]} to {limits[1]} are wanted")
 
 
 def _listed(edited: Any) -> tuple[Edit, ...]:
     """The detached cells of a file, {"q": [[i, c, value], ...], ...}."""
     if not isinstance(edited, Mapping) or not all(_is_list(cells) for cells in edited.values()):
         raise LessonError(
-            f"edited is {edited!r:.60}", wanted='{"q": [[i, c, value], ...], "k": ..., "v": ...}'
+            f"edited is {edited!r:.60}", wanted='{"q": [[i, c, value], ...], "k": ..., "v": ...} is wanted'
         )
     cells = [(grid, cell) for grid, listed in edited.items() for cell in listed]
     for grid, cell in cells:
         if not _is_list(cell) or len(cell) != 3:
-            raise LessonError(f"edited {grid} holds {cell!r:.60}", wanted="[i, c, value]")
+            raise LessonError(f"edited {grid} holds {cell!r:.60}", wanted="[i, c, value] is wanted")
     return tuple(Edit(grid, *cell) for grid, cell in cells)
 
 
@@ -191,10 +197,12 @@ def _edits(edits: Sequence[Edit], n: int, d: int) -> tuple[Edit, ...]:
         if grid not in PROJECTED or not whole or not (0 <= i < n and 0 <= c < d):
             raise LessonError(
                 f"The edited cell {grid}[{i!r:.20}, {c!r:.20}] is not on the sheet",
-                wanted=f"q, k or v, a position from 0 to {n - 1} and a component from 0 to {d - 1}",
+                wanted=f"q, k or v, a position from 0 to {n - 1} and a component from 0 to {d - 1} is wanted",
             )
         if (grid, i, c) in made:
-            raise LessonError(f"The cell {grid}[{i}, {c}] is edited twice", wanted="One number for it")
+            raise LessonError(
+                f"The cell {grid}[{i}, {c}] is edited twice", wanted="One number for it is wanted"
+            )
         made[grid, i, c] = Edit(grid, i, c, _number(f"{grid}[{i}, {c}]", value))
     return tuple(made[key] for key in sorted(made, key=lambda key: (PROJECTED.index(key[0]), *key[1:])))
 

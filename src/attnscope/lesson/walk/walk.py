@@ -72,7 +72,9 @@ def walk(sheet: Sheet, query: int = 0) -> Walk:
     Raises LessonError where there is no such position.
     """
     if isinstance(query, bool) or not isinstance(query, int) or not 0 <= query < sheet.n:
-        raise LessonError(f"There is no word at position {query!r:.40}", wanted=f"0 to {sheet.n - 1}")
+        raise LessonError(
+            f"There is no word at position {query!r:.40}", wanted=f"0 to {sheet.n - 1} is wanted"
+        )
     values = evaluate(sheet)
     found = [(rule, env) for rule in STEPS for env in _envs(values, rule, query)]
     of = {stage: sum(rule.stage == stage for rule, _ in found) for stage, *_ in STAGES}

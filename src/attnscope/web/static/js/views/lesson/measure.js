@@ -46,6 +46,7 @@ class Measure {
   /** @type {ReturnType<typeof setTimeout>|undefined} */ #timer
   #wish = { ...OPENS }
   #drawn = 0 // rows on the page
+  #unwanted = false // cancelled before the server had begun
 
   /** @param {HTMLElement} el @param {On} on */
   constructor(el, on) {
@@ -88,11 +89,13 @@ class Measure {
   async #start() {
     this.button.disabled = true
     this.#drawn = 0
+    this.#unwanted = false
     this.#wait({ step: 'Starting', done: 0, total: 1, seconds_left: null })
     this.stop.focus()
     try {
       const { id } = await api.measure(Number(this.#wish.budget), Number(this.#wish.longest))
       this.#id = id
+      if (this.#unwanted) await this.#cancel()
       await this.#poll()
     } catch (error) {
       this.#refused(asProblem(error))
@@ -120,13 +123,12 @@ class Measure {
     this.bar.style.width = `${100 * share}%`
     say(this.step, step)
     say(this.left, seconds_left === null ? '' : `about ${count(Math.max(1, Math.ceil(seconds_left)))} s left`)
-    this.stop.disabled = false
     if (!this.progress.contains(this.meter)) put(this.progress, this.meter, h('div', { class: 'controls' }, this.step, this.left, h('span', { class: 'end' }, this.stop)))
     this.progress.hidden = false
   }
 
   async #cancel() {
-    this.stop.disabled = true
+    this.#unwanted = true
     if (!this.#id) return
     try {
       await api.stopMeasuring(this.#id)
@@ -143,8 +145,7 @@ class Measure {
     const skipped = job.rows.filter((row) => row.state === 'skipped').length
     const measured = job.rows.filter((row) => row.state === 'measured').length
     const said = job.state === 'cancelled' ? 'Cancelled. What was measured before stays.' : `Measured: ${count(measured)} of ${count(measured + skipped)}; ${count(skipped)} would have passed the budget.`
-    put(this.progress, h('div', { class: 'note' }, said))
-    this.button.focus()
+    this.#close(h('div', { class: 'note' }, said))
     this.on.say(said)
   }
 
@@ -154,8 +155,15 @@ class Measure {
     this.#id = null
     this.button.disabled = false
     this.progress.hidden = false
-    put(this.progress, card({ title, text: message, hint, bad: true }))
+    this.#close(card({ title, text: message, hint, bad: true }))
     this.on.say(`${title}. ${message}`)
+  }
+
+  /** Puts a last word in the place of the progress; the focus goes on to the button if Cancel had it, and stays where it is if not. @param {HTMLElement} word */
+  #close(word) {
+    const held = this.progress.contains(document.activeElement)
+    put(this.progress, word)
+    if (held) this.button.focus()
   }
 
   /** @param {Job} job */
