@@ -23,12 +23,17 @@ export function writeSheet(sheet) {
 
 /** @param {string} text @returns {{sheet: Sheet}|{problem: string}} */
 export function readSheet(text) {
-  let data
   try {
-    data = JSON.parse(text)
-  } catch {
-    return { problem: 'This file is not JSON. Open one that was saved here.' }
+    return sheetIn(JSON.parse(text))
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: 'This file is not JSON. Open one that was saved here.' }
+    if (error instanceof RangeError) return { problem: 'This file is nested too deeply. Open one that was saved here.' }
+    throw error
   }
+}
+
+/** @param {any} data @returns {{sheet: Sheet}|{problem: string}} */
+function sheetIn(data) {
   const problem = problemIn(data)
   if (problem) return { problem }
   const { format, version, words, x, wq, wk, wv, edited = {}, causal = false, scale = true } = data
@@ -40,7 +45,7 @@ export function readSheet(text) {
 /** What does not fit in a file's data, or "". @param {any} data @returns {string} */
 export function problemIn(data) {
   if (!isRecord(data) || data.format !== FORMAT) return 'This file is no example of the walk. Open one that was saved here.'
-  if (data.version !== 1) return `This file has version ${String(data.version).slice(0, 20)}; version 1 is wanted.`
+  if (data.version !== 1) return `This file has version ${String(line(data.version)).slice(0, 20)}; version 1 is wanted.`
   const unknown = Object.keys(data).filter((key) => !KEYS.includes(key))
   if (unknown.length) return `This file holds ${unknown.join(', ').slice(0, 60)}, which no example has.`
   return wordsProblem(data.words) || gridsProblem(data) || editsProblem(data) || switchesProblem(data)
