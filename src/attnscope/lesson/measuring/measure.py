@@ -49,7 +49,9 @@ def lengths_to(longest: int) -> tuple[int, ...]:
     """Return the doublings from 512 to `longest`, itself included. Raises LessonError."""
     known = [SHORTEST << at for at in range((LONGEST // SHORTEST).bit_length())]
     if longest not in known:
-        raise LessonError(f"longest={longest!r:.40}", wanted=f"One of {', '.join(map(count, known))} is wanted")
+        raise LessonError(
+            f"longest={longest!r:.40}", wanted=f"One of {', '.join(map(count, known))} is wanted"
+        )
     return tuple(one for one in known if one <= longest)
 
 
