@@ -114,6 +114,10 @@ class Walk(Opened):
         self.page.locator(wait).first.wait_for(state="attached")
         self.page.wait_for_selector("main[aria-busy=false]")
 
+    def button(self, name: str) -> None:
+        """Press the button of that name."""
+        self.page.get_by_role("button", name=name, exact=True).click()
+
     def numbers(self, where: str = ".walk") -> dict[str, set[str]]:
         """Return every number that one reads there by its name, "weights:2,1": what is written of it."""
         found = self.page.locator(f"{where} [data-ref]").evaluate_all(

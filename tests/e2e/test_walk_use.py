@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +10,6 @@ from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Walk
-
-
-def button(walk: Walk, name: str) -> None:
-    walk.page.get_by_role("button", name=name, exact=True).click()
 
 
 def test_section_2_as_a_new_user_reads_it(walk: Walk) -> None:
@@ -26,11 +20,11 @@ def test_section_2_as_a_new_user_reads_it(walk: Walk) -> None:
     assert walk.place() == "Step 1 of 29 · paused"
     assert walk.text(".opts [aria-checked=true]") == "sat"
     while walk.page.locator(".step").is_enabled():
-        button(walk, "Step")
+        walk.button("Step")
     assert walk.place() == "Step 29 of 29 · paused"
     assert walk.text(".walk .out").split() == [".168", ".928"]
     assert walk.read("weights", 2) == [".048", ".808", ".097", ".048"]
-    button(walk, "causal")
+    walk.button("causal")
     assert walk.text(".walk .out").split() == [".152", ".950"]
     assert walk.read("weights", 2) == [".050", ".848", ".102", "0"]
     walk.page.get_by_label("key of cat, component 1").click()
@@ -43,10 +37,10 @@ def test_section_2_as_a_new_user_reads_it(walk: Walk) -> None:
     changed = walk.text(".say .change")
     assert changed.startswith("cat’s key is now [0, 2] (was [2, 0]).")
     assert changed.endswith("sat now looks mostly at itself.")
-    button(walk, "Undo")
+    walk.button("Undo")
     assert walk.read("k", 1) == ["2", "0"]
     assert walk.text(".walk .out").split() == [".152", ".950"]
-    button(walk, "Reset")
+    walk.button("Reset")
     assert walk.text(".walk .out").split() == [".168", ".928"]
     assert walk.text(".opts [aria-pressed=true]") == "none"
     assert walk.page.get_by_role("button", name="Reset").is_disabled()
@@ -55,11 +49,11 @@ def test_section_2_as_a_new_user_reads_it(walk: Walk) -> None:
 def test_the_word_that_asked_comes_back_with_the_words_that_were_taken_out(walk: Walk) -> None:
     walk.open(step=29, q=2)
     for way_back in ("Undo", "Reset"):
-        button(walk, "Words 4 ▾")
+        walk.button("Words 4 ▾")
         walk.type("Number of words", "2")
         walk.press("Escape")
         assert walk.text(".opts [role=radio][aria-checked=true]") == "cat"
-        button(walk, way_back)
+        walk.button(way_back)
         assert walk.text(".opts [role=radio][aria-checked=true]") == "sat"
         assert walk.text(".walk .out").split() == [".168", ".928"]
 
@@ -73,7 +67,7 @@ def test_nothing_plays_by_itself(walk: Walk) -> None:
 def test_play_goes_on_until_the_end_and_pause_stops_it(walk: Walk) -> None:
     walk.page.emulate_media(reduced_motion="reduce")
     walk.open(step=26)
-    button(walk, "Play")
+    walk.button("Play")
     assert walk.place() == "Step 26 of 29 · playing"
     expect(walk.page.locator(".player .count")).to_have_text("Step 27 of 29 · playing")
     walk.press("Space")
@@ -242,8 +236,8 @@ def test_words_and_d_are_changed_and_everything_follows(walk: Walk) -> None:
     walk.type("Components d", "8")
     assert len(walk.read("q", 2)) == 8
     assert walk.text(".say .change").startswith("d is now 8 (was 2).")
-    button(walk, "Undo")
-    button(walk, "Undo")
+    walk.button("Undo")
+    walk.button("Undo")
     assert walk.place() == "Step 29 of 29 · paused"
     assert walk.text(".walk .out").split() == [".168", ".928"]
 
@@ -268,7 +262,7 @@ def test_a_word_typed_through_another_keeps_its_own_row(walk: Walk) -> None:
     assert walk.read("k", 1) == ["2", "0"]
     assert walk.texts(".opts [role=radio]") == ["the", "satin", "sat", "down"]
     walk.press("Escape")
-    button(walk, "Undo")
+    walk.button("Undo")
     assert walk.texts(".opts [role=radio]") == ["the", "cat", "sat", "down"]
 
 
@@ -295,42 +289,6 @@ def test_undo_works_from_the_field_that_was_edited(walk: Walk) -> None:
     assert walk.page.get_by_label("key of cat, component 1").input_value() == "2"
 
 
-def test_an_example_is_saved_and_opened_again(walk: Walk, tmp_path: Path) -> None:
-    walk.open(step=29, q=2, mask="causal")
-    walk.type("key of cat, component 1", "-1.25")
-    seen = walk.numbers()
-    with walk.page.expect_download() as started:
-        button(walk, "Save")
-    saved = tmp_path / started.value.suggested_filename
-    started.value.save_as(saved)
-    assert json.loads(saved.read_text(encoding="utf-8"))["format"] == "attnscope-walk"
-    button(walk, "Reset")
-    assert walk.numbers() != seen
-    with walk.page.expect_file_chooser() as chosen:
-        button(walk, "Open")
-    chosen.value.set_files(saved)
-    expect(walk.page.locator(".say .change")).to_contain_text(f"{saved.name} is open")
-    assert walk.numbers() == seen
-    button(walk, "Undo")
-    assert walk.text(".walk .out").split() == [".168", ".928"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", '{"format": "other"}', '{"format": "attnscope-walk", "version": 2}', "x" * 200_000],
-)
-def test_a_broken_file_is_refused_and_changes_nothing(walk: Walk, tmp_path: Path, text: str) -> None:
-    walk.open(step=29, q=2)
-    before = walk.numbers()
-    broken = tmp_path / "broken.json"
-    broken.write_text(text, encoding="utf-8")
-    walk.page.locator("input[type=file]").set_input_files(broken)
-    refused = walk.page.locator(".desk > .refused")
-    expect(refused).to_contain_text("broken.json: ")
-    assert refused.inner_text().endswith("Nothing was changed.")
-    assert walk.numbers() == before and "edit" not in walk.state()
-
-
 def test_a_prediction_is_judged_at_the_step(walk: Walk) -> None:
     walk.open(step=4, q=2)
     walk.page.get_by_role("checkbox", name="Predict").check()
@@ -343,7 +301,7 @@ def test_a_prediction_is_judged_at_the_step(walk: Walk) -> None:
     walk.press("Enter")
     assert walk.text(".say .answer") == "Right, it is 1."
     walk.press("Escape")
-    button(walk, "Step")
+    walk.button("Step")
     assert not walk.page.locator(".say .answer").is_visible()
     walk.page.locator(".predict input").fill("abc")
     walk.press("Tab")
