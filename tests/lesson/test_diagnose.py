@@ -357,3 +357,10 @@ def test_section_4_a_bias_is_no_other_scale() -> None:
     right = ats.steps(q * 8, k, k, ats.causal())
     bent = (right.scores * 0.97).softmax(-1)
     assert "other_scale" not in ats.diagnose(bent, mask=ats.causal(), q=q * 8, k=k).names
+
+
+def test_a_window_and_fewer_queries_than_keys_need_an_offset_and_are_then_healthy() -> None:
+    q, k = drawn(1, 2, 3, 7, 16, 0)
+    weights = ats.steps(q, k, k, ats.Scoring(ats.window(2), offset=4)).weights
+    assert ats.diagnose(weights, mask=ats.window(2), q=q, k=k, offset=4).healthy
+    assert "leaking_fill" in ats.diagnose(weights, mask=ats.window(1), offset=4).names

@@ -55,13 +55,6 @@ def test_what_cannot_be_read_is_refused_with_a_reason(
         ats.diagnose(weights, **beside)
 
 
-def test_a_window_and_fewer_queries_than_keys_need_an_offset_and_are_then_healthy() -> None:
-    q, k = drawn(1, 2, 3, 7, 16, 0)
-    weights = ats.steps(q, k, k, ats.Scoring(ats.window(2), offset=4)).weights
-    assert ats.diagnose(weights, mask=ats.window(2), q=q, k=k, offset=4).healthy
-    assert "leaking_fill" in ats.diagnose(weights, mask=ats.window(1), offset=4).names
-
-
 def test_nothing_that_came_is_changed() -> None:
     weights = torch.rand(2, 3, 3)
     before = weights.clone()
