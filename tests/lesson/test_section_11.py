@@ -172,7 +172,7 @@ def test_a_model_that_is_handed_in_is_left_as_it_was() -> None:
 def test_what_cannot_be_shown_is_refused() -> None:
     with pytest.raises(LessonError, match=r"No weight of a last row is of 1\.5 or more\. They reach from"):
         lesson.knock_out(at_least=1.5)
-    with pytest.raises(LessonError, match=r"No weight of a last row is of -1 or less"):
+    with pytest.raises(LessonError, match=r"No weight of a last row is of -1\.0 or less"):
         lesson.knock_out(at_most=-1)
     with pytest.raises(UnknownCharacter, match="ü"):
         lesson.value_norms(line="für")

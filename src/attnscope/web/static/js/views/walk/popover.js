@@ -1,6 +1,8 @@
-// A panel that floats under its button: Esc and a press outside close it.
+// A panel that floats under its button, inside the window: Esc and a press outside close it.
 
-import { attr, h } from '../../dom.js'
+import { attr, css, h } from '../../dom.js'
+
+const MARGIN = 16 // px that stay free at the window's sides
 
 /** @param {string} text @param {HTMLElement} panel @param {{opened?: () => void}} [on] */
 export function mountPopover(text, panel, { opened } = {}) {
@@ -15,8 +17,10 @@ export function mountPopover(text, panel, { opened } = {}) {
     attr(button, 'aria-expanded', open)
     if (!open) return
     opened?.()
-    const { right } = panel.getBoundingClientRect()
-    panel.classList.toggle('end', right > document.documentElement.clientWidth - 24)
+    css(panel, { left: 0 })
+    const { left, right } = panel.getBoundingClientRect()
+    const over = right - (document.documentElement.clientWidth - MARGIN)
+    css(panel, { left: -Math.max(0, Math.min(over, left - MARGIN)) })
     const first = panel.querySelector('input, button')
     if (first instanceof HTMLElement) first.focus()
   }
