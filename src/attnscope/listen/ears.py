@@ -1,67 +1,29 @@
-"""Hears every call of F.scaled_dot_product_attention in a thread, and hands it on as it was."""
+"""Ears: a mode that lets routes hear calls of torch's functions in a thread, and hands each call on as it
+was.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from attnscope.listen.call import Call, CannotShowError
-from attnscope.listen.frames import Frame, here
-from attnscope.listen.quiet import as_autocast, autocast_dtype
+Tap = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+"""tap(function, args, kwargs): calls the function, looks, and returns exactly what it returned."""
 
-NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
-
-
-@dataclass(frozen=True, eq=False)
-class Heard:
-    """One call of F.scaled_dot_product_attention: its arguments by name, what it returned, and autocast's
-    dtype.
-    """
-
-    arguments: dict[str, Any] = field(repr=False)
-    out: Tensor = field(repr=False)
-    autocast: torch.dtype | None
-
-    def tensor(self, name: str) -> Tensor:
-        """query, key or value as the kernel got it. Raises CannotShowError for what is no plain tensor."""
-        return as_autocast(plain_tensor(name, self.arguments[name]), self.autocast)
-
-    @property
-    def mask(self) -> Tensor | None:
-        """attn_mask as handed over."""
-        mask: Tensor | None = self.arguments.get("attn_mask")
-        return mask
-
-    @property
-    def causal(self) -> bool:
-        """is_causal: top-left, row i sees keys 0 .. i."""
-        return bool(self.arguments.get("is_causal", False))
-
-    @property
-    def dropout(self) -> float:
-        """dropout_p, which the function applies in training and evaluation alike."""
-        return float(self.arguments.get("dropout_p", 0.0))
-
-    @property
-    def scale(self) -> float:
-        """The scale, 1 / sqrt(d) where none was given."""
-        scale = self.arguments.get("scale")
-        width = max(int(self.arguments["query"].shape[-1]), 1)
-        return float(width**-0.5 if scale is None else scale)
+_TAPS: dict[Callable[..., Any], Tap] = {}
 
 
-def plain_tensor(name: str, tensor: Tensor) -> Tensor:
-    """The tensor itself. Raises CannotShowError for nested ones and for other classes than torch's own."""
-    if type(tensor) not in (Tensor, torch.nn.Parameter) or tensor.is_nested:
-        kind = "nested tensor" if type(tensor) is Tensor else type(tensor).__name__
-        raise CannotShowError(f"its {name} is a {kind}, not a plain tensor")
-    return tensor
+def taps(*functions: Callable[..., Any]) -> Callable[[Tap], Tap]:
+    """Marks what hears some of torch's functions; each function has one tap."""
+
+    def mark(tap: Tap) -> Tap:
+        _TAPS.update(dict.fromkeys(functions, tap))
+        return tap
+
+    return mark
 
 
 class Ears(TorchFunctionMode):
@@ -70,68 +32,9 @@ class Ears(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Calls `func`, and remembers the call where it is attention."""
+        """Calls `func`, through its tap where it has one."""
+        tap = _TAPS.get(func)
         kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        if func is F.scaled_dot_product_attention:
-            _heard(args, kwargs, result)
-        elif func is F.multi_head_attention_forward and here.top is not None:
-            here.top.session.not_shown(here.top, FUSED)
-        return result
-
-
-FUSED = "torch's own multi-head attention keeps its weights inside one fused step, which is not opened yet"
-
-
-def _heard(args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor) -> None:
-    frame = here.top
-    if frame is None:
-        return
-    arguments = dict(zip(NAMES, args, strict=False)) | kwargs
-    heard = Heard(arguments, out, autocast_dtype(arguments["query"].device))
-    if here.inside is not None:
-        here.inside.append(heard)
-        return
-    frame.session.take(frame, lambda: _plain_call(frame, heard))
-
-
-def _plain_call(frame: Frame, heard: Heard) -> Call:
-    """The call of code that is nobody's special case."""
-    q, k, v, out = heard.tensor("query"), heard.tensor("key"), heard.tensor("value"), heard.out
-    mask = heard.mask
-    if q.dim() > 4 and mask is not None and mask.dim() > 3 and set(mask.shape[:-3]) != {1}:
-        raise CannotShowError(
-            f"its mask {tuple(mask.shape)} differs along more axes than (batch, heads, queries, keys)"
-        )
-    q, k, v = spread(*(_four(x) for x in (q, k, v)))
-    if out.numel() != q.shape[0] * q.shape[1] * q.shape[2] * v.shape[-1]:
-        raise CannotShowError(f"its output {tuple(out.shape)} does not fit its queries {tuple(q.shape)}")
-    return Call(
-        frame.module, "sdpa", q, k, v, out.reshape(*q.shape[:3], v.shape[-1]), heard.scale,
-        mask=None if mask is None else _four(mask), causal=heard.causal, dropout=heard.dropout,
-        autocast=heard.autocast,
-    )  # fmt: skip
-
-
-def _four(x: Tensor) -> Tensor:
-    """(.. h t d) with the leading axes as one batch; missing ones are 1."""
-    if x.dim() > 4:
-        return x.flatten(0, x.dim() - 4)
-    return x.reshape((1,) * (4 - x.dim()) + tuple(x.shape))
-
-
-def spread(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k, v with batches and heads broadcast as the kernel does it; one key head for all stays one.
-
-    Raises CannotShowError where they do not fit.
-    """
-    batch = max(x.shape[0] for x in (q, k, v))
-    key_heads = max(k.shape[1], v.shape[1])
-    heads = max(q.shape[1], key_heads)
-    fits = all(x.shape[0] in (1, batch) for x in (q, k, v)) and heads % max(key_heads, 1) == 0
-    if not fits or k.shape[1] not in (1, key_heads) or v.shape[1] not in (1, key_heads):
-        raise CannotShowError(
-            f"its tensors {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)} do not fit each other"
-        )
-    q = q.expand(batch, heads if q.shape[1] == 1 else -1, -1, -1)
-    return q, k.expand(batch, key_heads, -1, -1), v.expand(batch, key_heads, -1, -1)
+        if tap is None or torch.compiler.is_compiling():
+            return func(*args, **kwargs)
+        return tap(func, args, kwargs)

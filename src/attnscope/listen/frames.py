@@ -11,7 +11,7 @@ from torch import nn, overrides
 from torch.overrides import TorchFunctionMode
 
 if TYPE_CHECKING:
-    from attnscope.listen.ears import Heard
+    from attnscope.listen.routes.sdpa import Heard
     from attnscope.listen.session import RunLog, Session
 
 

@@ -15,19 +15,15 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils.hooks import RemovableHandle
 
-from attnscope.listen.ears import FUSED, Ears
+from attnscope.listen.ears import Ears
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.owners import owner_of
+from attnscope.listen.routes.multihead import FUSED, FUSED_MODULES
 from attnscope.listen.session import RunLog, Session
 
 _lock = threading.Lock()
 _users = 0
 _handles: list[RemovableHandle] = []
-
-FUSED_MODULES = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
-"""They leave their fused path where a function mode is on, and padded rows then differ: the mode is put
-aside there.
-"""
 
 
 def acquire() -> None:

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.errors import NothingRecorded, RecordingError, ShapeError
-from attnscope.listen import hooks, huggingface, owners
+from attnscope.listen import hooks, owners
 from attnscope.listen.collect import KEEPS, Wanted
+from attnscope.listen.routes import huggingface
 from attnscope.listen.session import Progress, Session
 from attnscope.listen.silent import silent
 from attnscope.recording import NotShown, Recording

@@ -20,9 +20,10 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.listen.call import Call, CannotShowError
-from attnscope.listen.ears import Ears, Heard, plain_tensor
+from attnscope.listen.ears import Ears
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.quiet import as_autocast, autocast_dtype
+from attnscope.listen.routes.sdpa import Heard, plain_tensor
 
 Attention = Callable[..., Any]
 

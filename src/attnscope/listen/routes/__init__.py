@@ -1,0 +1,13 @@
+"""The routes by which attention calls are heard, one module each. Every route makes a `Call` and gives it to
+the session of the frame that is running.
+
+huggingface: models that fetch their attention function from transformers' registry.
+sdpa: any code that calls F.scaled_dot_product_attention.
+multihead: torch's own nn.MultiheadAttention and the transformer layers made of it.
+"""
+
+from __future__ import annotations
+
+from attnscope.listen.routes import huggingface, multihead, sdpa
+
+__all__ = ["huggingface", "multihead", "sdpa"]
