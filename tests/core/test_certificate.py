@@ -13,7 +13,6 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import RelativeBias
 from attnscope.core.certificate import Certificate, certify
-from attnscope.core.joining import joined
 from attnscope.core.masks import causal, from_tensor, full, padding, window
 from attnscope.core.scoring import Scoring
 from attnscope.core.verdict import THRESHOLDS
@@ -264,26 +263,6 @@ def test_a_given_normaliser_gives_the_same_certificate() -> None:
     assert torch.equal(own.z, given.z)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_steps_of_a_generation_join_to_the_certificate_of_the_whole(dtype: torch.dtype) -> None:
-    q, k, v = call(0, dtype, t=40)
-    out = sdpa(q, k, v, is_causal=True, enable_gqa=True)
-    for factor in (1.0, 1.05):
-        scoring = Scoring(causal(), scale=factor * 32**-0.5)
-        whole = certify(q, k, v, out, scoring)
-        cuts = [slice(0, 31), *(slice(i, i + 1) for i in range(31, 40))]
-        parts = [certify(q[:, :, c], k, v, out[:, :, c], replace(scoring, offset=c.start)) for c in cuts]
-        found = joined(parts, [c.start for c in cuts])
-        assert found.verdict == whole.verdict
-        assert torch.equal(found.rows, whole.rows)
-        if (
-            factor != 1.0
-        ):  # places are evened out in each call by itself, so the figures are near and not the same
-            torch.testing.assert_close(found.scale_error, whole.scale_error, rtol=0.25, atol=0)
-            torch.testing.assert_close(found.rms, whole.rms, rtol=0.35, atol=0)
-            torch.testing.assert_close(found.t, whole.t, rtol=0.35, atol=0)
-
-
 def test_a_single_clean_row_in_bfloat16_passes() -> None:
     for seed in range(20):
         q, k, v = call(seed, torch.bfloat16, t=40)
@@ -299,5 +278,3 @@ def test_an_out_of_another_shape_is_named(as_a_user) -> None:
         certify(q, k, v, q.transpose(1, 2), causal())
     with pytest.raises(ShapeError, match="rows speaks of 5 queries"):
         certify(q, k, v, q, causal(), rows=torch.ones(1, 5, dtype=torch.bool))
-    with pytest.raises(ShapeError, match="No certificate came"):
-        joined([], [])

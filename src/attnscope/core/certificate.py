@@ -42,7 +42,8 @@ class Certificate:
 
     z: the largest |z| of a row, found in `row`.   rms: of z over rows.   rows: how many were compared.
     scale_error: the relative error of the scale, NaN where nothing would show it.   t: its distance from
-    0, in units of what rounding explains.   missing, broken: rows whose out, or our sum alone, is not finite.
+    0, in units of what rounding explains.   leverage: (t / scale_error)^2.
+    missing, broken: rows whose out, or our sum alone, is not finite.
     verdict[batch][head]: "passed", "refused" or "not certifiable", with its reason (None where passed).
     dtype: the coarsest of the model's steps.   route: the name of what computed out.
     """
@@ -53,6 +54,7 @@ class Certificate:
     rows: Int[Tensor, "b h"]
     scale_error: Float[Tensor, "b h"]
     t: Float[Tensor, "b h"]
+    leverage: Float[Tensor, "b h"]
     missing: Int[Tensor, "b h"]
     broken: Int[Tensor, "b h"]
     verdict: tuple[tuple[str, ...], ...]
@@ -77,12 +79,13 @@ def certify(
     seed: int = 0,
     route: str = "sdpa",
     rows: Chosen = None,
+    evening: Float[Tensor, "hk dv"] | None = None,
 ) -> Certificate:
     """The certificate of one call, from the out (b h tq dv) that the model's own kernel returned for it.
 
     Rows that see no key are left out, and so are those not in `rows` (padded queries). Memory O(T); the signs
     come from a generator of our own with this seed. `route` names the kernel; it is kept, and judged like any
-    other.
+    other. `evening`: the factors of probe.evening_of, where calls are to be merged; None makes them from out.
 
     Raises ShapeError, DtypeError, MaskError or ScoringError.
     """
@@ -93,7 +96,7 @@ def certify(
         without = not_measured(bound, route)
         if without is not None:
             return without
-        looking = probe(bound, v, out, seed=seed)
+        looking = probe(bound, v, out, seed=seed, evening=evening)
         parts = [_block(bound, looking, normaliser, block) for block in row_blocks(bound)]
         nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, q.device)
         return conclude(bound, looking, ProbeSums.over_rows([nothing, *parts]), chosen=chosen, route=route)
@@ -140,7 +143,7 @@ def not_measured(bound: Bound, route: str = "sdpa") -> Certificate | None:
     b, h = bound.shape.b, bound.shape.h
     unknown = torch.full((b, h), torch.nan, dtype=torch.float64, device=bound.q.device)
     none = torch.zeros(b, h, dtype=torch.int64, device=bound.q.device)
-    found = Measured(unknown, none, unknown, none, unknown, unknown, none, none)
+    found = Measured(unknown, none, unknown, none, unknown, unknown, none.double(), none, none)
     return assembled(found, [[(NOT_CERTIFIABLE, reason)] * h] * b, bound.q.dtype, route)
 
 
@@ -209,6 +212,7 @@ def assembled(
         rows=found.rows,
         scale_error=found.scale_error,
         t=found.t,
+        leverage=found.leverage,
         missing=found.missing,
         broken=found.broken,
         verdict=tuple(tuple(verdict for verdict, _ in batch) for batch in verdicts),

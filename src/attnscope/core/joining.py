@@ -1,4 +1,4 @@
-"""The certificates of several calls as one: a site whose rows came from many steps of a generation."""
+"""The certificates of several calls over the same heads as one: the steps of a generation, row after row."""
 
 from __future__ import annotations
 
@@ -9,42 +9,65 @@ from torch import Tensor
 
 from attnscope.core.certificate import Certificate, assembled
 from attnscope.core.probe import ROUNDING
-from attnscope.core.verdict import THRESHOLDS, Measured, judge
+from attnscope.core.verdict import NOT_CERTIFIABLE, REFUSED, THRESHOLDS, Measured, judge
 from attnscope.errors import ShapeError
 
 
-def joined(parts: Sequence[Certificate], starts: Sequence[int]) -> Certificate:
-    """One certificate of several calls that gave rows of one site, as the steps of a generation do.
+def merge_certificates(parts: Sequence[Certificate], starts: Sequence[int]) -> Certificate:
+    """One certificate of all rows of several calls, judged anew; (b h) each as in the parts.
 
-    starts: the row of the site that is row 0 of each call. Raises ShapeError when there is no call.
+    starts: for each part, which row of the whole its row 0 is. Calls that were made with one `evening` give
+    the certificate of the whole; with factors of their own they give figures near it. A part that could
+    not be measured keeps the whole from passing, and says why.
+
+    Raises ShapeError where there is no part, not one start a part, or parts are of different heads.
     """
-    if not parts:
-        raise ShapeError("No certificate came", wanted="At least one")
-    z, rms, error, t = (
-        _stacked(parts, name).nan_to_num(nan=0.0) for name in ("z", "rms", "scale_error", "t")
+    _check(parts, starts)
+    silent = torch.stack([_silent(one) for one in parts])  # (parts b h)
+    z, rms, error = (_stacked(parts, name).nan_to_num(nan=0.0) for name in ("z", "rms", "scale_error"))
+    rows, missing, broken, leverage = (
+        _stacked(parts, name) for name in ("rows", "missing", "broken", "leverage")
     )
-    rows, missing, broken = (_stacked(parts, name) for name in ("rows", "missing", "broken"))
-    z, part = z.max(dim=0)
     row = torch.stack([one.row + start for one, start in zip(parts, starts, strict=True)])
-    leverage = (t / error).square().nan_to_num(0.0)  # t = error * sqrt(leverage)
-    count, weight = rows.sum(dim=0), leverage.sum(dim=0)
-    error = (error * leverage).sum(dim=0) / weight
-    found = Measured(
-        z=z,
+    largest, part = z.max(dim=0)
+    count = rows.sum(dim=0)
+    found = Measured.of_sums(
+        z=largest.masked_fill(silent.any(dim=0) & (count == 0), torch.nan),
         row=row.gather(0, part[None])[0],
-        rms=((rms.square() * rows).sum(dim=0) / count.clamp(min=1)).sqrt(),
+        squares=(rms.square() * rows).sum(dim=0),
         rows=count,
-        scale_error=error,
-        t=(error * weight.sqrt()).where(weight > 0, 0.0),
+        pull=(error * leverage).sum(dim=0),
+        leverage=leverage.sum(dim=0),
         missing=missing.sum(dim=0),
         broken=broken.sum(dim=0),
     )
     dtype = max((one.dtype for one in parts), key=ROUNDING.__getitem__)
     verdicts = judge(found, THRESHOLDS[dtype])
-    last = parts[-1]
-    for place, head in count.eq(0).nonzero().tolist():
-        verdicts[place][head] = last.verdict[place][head], last.reason[place][head]
-    return assembled(found, verdicts, dtype, last.route)
+    for at, b, h in silent.nonzero().tolist():
+        if verdicts[b][h][0] != REFUSED:
+            verdicts[b][h] = NOT_CERTIFIABLE, parts[at].reason[b][h]
+    return assembled(found, verdicts, dtype, parts[-1].route)
+
+
+def _check(parts: Sequence[Certificate], starts: Sequence[int]) -> None:
+    if not parts or len(parts) != len(starts):
+        raise ShapeError(
+            f"{len(parts)} certificates came with {len(starts)} starts",
+            wanted="At least one certificate, and for each the row at which it starts",
+        )
+    sizes = sorted({tuple(one.z.shape) for one in parts})
+    if len(sizes) > 1:
+        raise ShapeError(
+            f"certificates are of (batch, heads) = {', '.join(map(str, sizes))}",
+            wanted="Calls over the same batch and heads",
+        )
+
+
+def _silent(part: Certificate) -> Tensor:
+    """Heads (b h) without a certificate for a reason that no figure tells, such as dropout."""
+    unjudged = torch.tensor([[word == NOT_CERTIFIABLE for word in batch] for batch in part.verdict])
+    unjudged = unjudged.reshape(part.z.shape).to(part.z.device)
+    return unjudged & (part.missing == 0) & (part.z.isnan() | (part.rows > 0))
 
 
 def _stacked(parts: Sequence[Certificate], name: str) -> Tensor:

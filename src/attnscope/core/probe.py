@@ -13,8 +13,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from attnscope.core.arithmetic import compute_dtype
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
+from attnscope.errors import ShapeError
 from attnscope.shapes import Block, Out, Rows, Value
 
 ROUNDING = {
@@ -126,13 +128,23 @@ class Probe:
         return first.masked_fill((lost & tile.visible).any(dim=-1), torch.nan)
 
 
-def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
-    """v (b hk tk dv) and out (b h tq dv) on random signs of our own: the global generator is not touched."""
+def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None = None) -> Probe:
+    """v (b hk tk dv) and out (b h tq dv) on random signs of our own: the global generator is not touched.
+
+    evening: factors (hk dv) for the places of a value; None is evening_of(out). Raises ShapeError.
+    """
     shape = bound.shape
+    if evening is not None and evening.shape != (shape.hk, v.shape[-1]):
+        raise ShapeError(
+            f"evening is {tuple(evening.shape)}",
+            wanted=f"One factor for each key head and place of a value, ({shape.hk}, {v.shape[-1]})",
+            hint="evening_of(out, key_heads) makes them",
+        )
     own = torch.Generator().manual_seed(seed)
     signs = torch.randint(0, 2, (shape.hk, v.shape[-1]), generator=own) * 2 - 1
     wide = out.to(bound.dtype)
-    signs = signs.to(v.device, bound.dtype) * _evening(wide, shape.hk)  # (hk dv)
+    even = evening_of(wide, shape.hk) if evening is None else evening.to(v.device, bound.dtype)
+    signs = signs.to(v.device, bound.dtype) * even  # (hk dv)
     u = (v.to(bound.dtype) @ signs[..., None])[..., 0]  # (b hk tk)
     finite = u.isfinite()
     each = signs.repeat_interleave(shape.h // max(shape.hk, 1), dim=0)[:, None]  # (h 1 dv)
@@ -150,13 +162,14 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int) -> Probe:
     )
 
 
-def _evening(out: Tensor, hk: int) -> Tensor:
-    """Factors (hk dv) that make the places of out about equally large, as far as eight to one.
+def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:
+    """Factors that make the places of out (b h tq dv) about equally large, as far as eight to one.
 
     A place that is large in every row is rounded coarsely, and would drown what the small ones can tell.
     """
     b, h, tq, dv = out.shape
-    grouped = out.nan_to_num(0.0, 0.0, 0.0).reshape(b, hk, h // max(hk, 1) * tq, dv)
+    wide = out.to(compute_dtype(out.dtype)).nan_to_num(0.0, 0.0, 0.0)
+    grouped = wide.reshape(b, key_heads, h // max(key_heads, 1) * tq, dv)
     size = grouped.square().sum(dim=(0, 2)).sqrt()
     size = size + size.mean(dim=-1, keepdim=True) / 8
     even: Tensor = (size.mean(dim=-1, keepdim=True) / size).where(size > 0, 1.0)

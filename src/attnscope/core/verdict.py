@@ -41,7 +41,8 @@ class Measured:
     """The figures of one call, (b h) each: z is the largest |z| of a row, and row where it was found.
 
     rows: rows that were compared.   missing: rows whose out is not finite.   broken: rows where out is
-    finite and our own sum is not.
+    finite and our own sum is not.   leverage: what a relative error of the scale would show, squared and
+    summed over rows.
     """
 
     z: Tensor
@@ -50,8 +51,23 @@ class Measured:
     rows: Tensor
     scale_error: Tensor
     t: Tensor
+    leverage: Tensor
     missing: Tensor
     broken: Tensor
+
+    @staticmethod
+    def of_sums(
+        *, squares: Tensor, rows: Tensor, pull: Tensor, leverage: Tensor, **others: Tensor
+    ) -> Measured:
+        """From sums over rows: of z^2, and of z * g / N (the pull) and (g / N)^2; others as they are."""
+        return Measured(
+            rms=(squares / rows.clamp(min=1)).sqrt(),
+            rows=rows,
+            scale_error=pull / leverage,
+            t=(pull / leverage.sqrt()).where(leverage > 0, 0.0),
+            leverage=leverage,
+            **others,
+        )
 
 
 class Head(NamedTuple):
@@ -75,15 +91,13 @@ def measure(
     z, tilt = z.where(compared, 0.0), tilt.where(compared, 0.0).nan_to_num(0.0, 0.0, 0.0)
     rows = compared.sum(dim=-1)
     largest, row = z.abs().max(dim=-1) if z.shape[-1] else (z.sum(dim=-1), rows)
-    leverage = tilt.square().sum(dim=-1)
-    pull = (z.where(z.isfinite(), 0.0) * tilt).sum(dim=-1)
-    return Measured(
+    return Measured.of_sums(
         z=largest,
         row=row + start,
-        rms=(z.square().sum(dim=-1) / rows.clamp(min=1)).sqrt(),
+        squares=z.square().sum(dim=-1),
         rows=rows,
-        scale_error=pull / leverage,
-        t=(pull / leverage.sqrt()).where(leverage > 0, 0.0),
+        pull=(z.where(z.isfinite(), 0.0) * tilt).sum(dim=-1),
+        leverage=tilt.square().sum(dim=-1),
         missing=(counted & ~out_finite).sum(dim=-1),
         broken=(counted & out_finite & ~ours_finite).sum(dim=-1),
     )
