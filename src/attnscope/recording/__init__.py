@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from attnscope.recording.cell import Cell
+from attnscope.recording.places import Places
 from attnscope.recording.reading import load
 from attnscope.recording.recording import NotShown, Recording, Run
 from attnscope.recording.site import Site
 
-__all__ = ["Cell", "NotShown", "Recording", "Run", "Site", "load"]
+__all__ = ["Cell", "NotShown", "Places", "Recording", "Run", "Site", "load"]

@@ -32,6 +32,7 @@ def describe(recording: Recording) -> dict[str, Any]:
         "keep": recording.keep,
         "tokens": recording.tokens,
         "missing": [vars(one) for one in recording.missing],
+        "places": {stack: places.to_dict() for stack, places in recording.places.items()},
         "runs": [
             {"index": run.index, "name": run.name, "sites": [facts(site) for site in run.sites]}
             for run in recording.runs

@@ -29,6 +29,7 @@ from attnscope.core.verdict import Thresholds
 from attnscope.errors import AttnscopeError, BrokenRecording
 from attnscope.recording.manifest import FORMAT, NAME, PLAIN, VERSION, seal
 from attnscope.recording.packing import DTYPES, unpack_record, unpack_scoring
+from attnscope.recording.places import STACKS, Places, file_name, places_from
 from attnscope.recording.recording import NotShown, Recording, Run
 from attnscope.recording.site import Site
 
@@ -55,7 +56,11 @@ def load(path: str | Path, *, verify: bool = False) -> Recording:
             for run in manifest["runs"]
         ]
         missing = [NotShown(one["layer"], one["name"], one["reason"]) for one in manifest["missing"]]
-        recording = Recording(runs, manifest["tokens"], manifest["model"], missing, manifest["keep"])
+        places = {
+            stack: _places(folder, stack, plain)
+            for stack, plain in manifest.get("places", {}).items()  # absent in files of older versions
+        }
+        recording = Recording(runs, manifest["tokens"], manifest["model"], missing, manifest["keep"], places)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, AttnscopeError):
             raise
@@ -215,6 +220,21 @@ def _site(folder: Path, entry: Mapping[str, Any]) -> Site:
         kept=None if kept is None else tuple(map(int, kept)),
         shelf=shelf,
     )
+
+
+def _places(folder: Path, stack: str, plain: Mapping[str, Any]) -> Places:
+    if stack not in STACKS:
+        raise _broken(folder / NAME, f"it names places of the stack {stack!r}")
+    picture = None
+    if plain["picture"] is not None:
+        path = folder / file_name(stack)
+        try:
+            picture = path.read_bytes()
+        except OSError as error:
+            raise _broken(path, f"it cannot be read ({error.strerror})") from error
+        if hashlib.sha256(picture).hexdigest() != plain["picture"]["sha256"]:
+            raise _broken(path, "its content does not fit its checksum: it was changed after it was written")
+    return places_from(plain, picture)
 
 
 def _header(path: Path, size: int) -> frozenset[str]:

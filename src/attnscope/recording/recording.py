@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import RecordingError
+from attnscope.recording.places import Places
 from attnscope.recording.site import Site
 
 Tokens = list[str] | list[list[int]]
@@ -65,6 +66,7 @@ class Recording:
     model.
 
     missing: the layers of which no picture is given, each with its reason.   keep: what each site holds.
+    places: what stands at the positions of a stack, "decoder" or "encoder", where that is known.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -72,6 +74,7 @@ class Recording:
     model: dict[str, Any] = field(default_factory=dict)
     missing: list[NotShown] = field(default_factory=list)
     keep: str = "qkv"
+    places: dict[str, Places] = field(default_factory=dict)
 
     @property
     def sites(self) -> list[Site]:

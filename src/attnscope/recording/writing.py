@@ -23,6 +23,7 @@ from torch import Tensor
 from attnscope.errors import RecordingError
 from attnscope.recording.manifest import FORMAT, NAME, VERSION, describe, libraries, seal
 from attnscope.recording.packing import Tensors, pack_record, pack_scoring
+from attnscope.recording.places import PICTURE, file_name
 from attnscope.recording.recording import Recording
 from attnscope.recording.site import Site
 
@@ -97,6 +98,9 @@ def _fill(recording: Recording, folder: Path) -> None:
             entry["file"] = f"run{run.index:04d}-site{site.index:04d}.safetensors"
             entry["bytes"], entry["sha256"] = len(data), hashlib.sha256(data).hexdigest()
             _write_bytes(folder / entry["file"], data)
+    for stack, places in recording.places.items():
+        if places.picture is not None:
+            _write_bytes(folder / file_name(stack), places.picture)
     try:
         text = json.dumps(manifest | {"checksum": seal(manifest)}, indent=1, ensure_ascii=False)
     except TypeError as error:
@@ -138,7 +142,9 @@ def _refuse_foreign(path: Path) -> None:
         what = f"{path} exists and is not a recording"
     else:
         others = sorted(
-            one.name for one in path.iterdir() if one.name != NAME and not OWN.fullmatch(one.name)
+            one.name
+            for one in path.iterdir()
+            if one.name != NAME and not OWN.fullmatch(one.name) and not PICTURE.fullmatch(one.name)
         )
         if not others:
             return
