@@ -1,7 +1,7 @@
 # attnscope: everything a person does with this checkout. `make` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help app test test-fast test-real check format bench lock wheel clean
+.PHONY: help app test test-fast test-real zoo check format bench lock wheel clean
 
 python := .venv/bin/python
 app.ok := .venv/app.ok
@@ -29,6 +29,10 @@ test-fast: $(test.ok)
 ## Record real trained models and compare with what they say of themselves (own venv, about 180 MB).
 test-real: .venv-real/ok
 	@HF_HUB_OFFLINE=1 $(threads) .venv-real/bin/python -m pytest tests/real --real -q $(ARGS)
+
+## Run the zoo of model families, and write its page, docs/zoo.md, anew.
+zoo: $(test.ok)
+	@$(threads) $(python) -m pytest tests/zoo --write -q $(ARGS)
 
 ## Check format, lint, types, layers and the length of files.
 check: $(test.ok) node_modules/ok

@@ -31,6 +31,7 @@ hypothesis.settings.load_profile("attnscope")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real", action="store_true", help="run the tests of large trained models too")
+    parser.addoption("--write", action="store_true", help="write docs/zoo.md anew from what the zoo gives")
 
 
 @pytest.fixture(autouse=True, scope="session")

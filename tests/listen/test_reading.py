@@ -106,6 +106,24 @@ def test_a_bias_by_distance_is_found_where_its_visible_cells_fit_bit_for_bit() -
     assert isinstance(bias_of(read(mask, 9, 9), 5), TensorBias)
 
 
+def test_a_bias_that_all_rows_add_to_a_key_is_held_once_a_key() -> None:
+    slopes = torch.tensor([0.5, 0.25, 0.125])[None, :, None, None]
+    places = torch.tensor([[0, 0, 0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 6]])[:, None, None, :]
+    for dtype in (torch.float32, torch.bfloat16):
+        hidden = (
+            torch.ones(7, 7, dtype=torch.bool).triu(1)
+            | (torch.arange(7) < torch.tensor([[3], [0]]))[:, None, None]
+        )
+        mask = (slopes * places).to(dtype).expand(2, 3, 7, 7).masked_fill(hidden, torch.finfo(dtype).min)
+        bias = bias_of(read(mask, 7, 7), 0)
+        assert isinstance(bias, KeyBias)
+        whole = slice(0, 7)
+        block = bias.block(whole, whole, heads=slice(0, 3), batch=slice(0, 2), offset=0).expand(2, 3, 7, 7)
+        assert torch.equal(block.masked_fill(hidden, 0), mask.masked_fill(hidden, 0))
+        mask[1, 2, 6, 1] += 0.25
+        assert not isinstance(bias_of(read(mask, 7, 7), 0), KeyBias)
+
+
 def test_a_bias_by_distance_may_be_seen_through_another_mask_in_each_batch() -> None:
     distance = torch.arange(9) - torch.arange(9)[:, None]
     values = torch.randn(3, 17)[:, distance + 8][None].expand(2, -1, -1, -1)

@@ -141,8 +141,9 @@ def bias_of(reading: Reading, offset: int) -> Bias | None:
         return None
     if values.shape[2] == 1:
         return KeyBias(values[:, :, 0])
-    relative = _by_distance(values, offset, reading)
-    return TensorBias(values) if relative is None else relative
+    if reading.bits is not None:
+        return TensorBias(values)
+    return _by_key(values, reading) or _by_distance(values, offset, reading) or TensorBias(values)
 
 
 def _fitted(mask: Tensor, tq: int, tk: int) -> Tensor:
@@ -228,14 +229,37 @@ def _bias_in(four: Tensor) -> Tensor | None:
     return small.masked_fill(~_seen(small), 0) if found else None
 
 
+def _by_key(values: Tensor, reading: Reading) -> KeyBias | None:
+    """values (b|1, h|1, tq, tk) as one number a key (ALiBi as Falcon writes it), where all rows that see a
+    key add the same.
+    """
+    batch, heads, _, tk = values.shape
+    least = values.new_full((batch, heads, tk), torch.inf)
+    most = values.new_full((batch, heads, tk), -torch.inf)
+    for rows in _row_blocks(values):
+        _, there = _slots(rows, values, reading)
+        block = values[:, :, rows]
+        least = torch.minimum(least, block.masked_fill(~there, torch.inf).amin(dim=2))
+        most = torch.maximum(most, block.masked_fill(~there, -torch.inf).amax(dim=2))
+    if bool((least < most).any()):
+        return None
+    return KeyBias(most.masked_fill(least > most, 0))
+
+
+def _row_blocks(values: Tensor) -> list[slice]:
+    """Blocks of rows of a tensor (b h tq tk), few enough cells to be looked at together."""
+    batch, heads, tq, tk = values.shape
+    step = max(1, BLOCK_CELLS // max(1, batch * heads * tk))
+    return [slice(i, min(i + step, tq)) for i in range(0, tq, step)]
+
+
 def _by_distance(values: Tensor, offset: int, reading: Reading) -> RelativeBias | None:
     """values (b|1, h|1, tq, tk) as a table of distances, where every visible cell fits it bit for bit."""
     heads, tq, tk = values.shape[1:]
-    if tk == 1 or reading.bits is not None:
+    if tk == 1:
         return None
     table = torch.zeros(heads, tq + tk - 1, dtype=values.dtype, device=values.device)
-    step = max(1, BLOCK_CELLS // max(1, values.shape[0] * heads * tk))
-    blocks = [slice(i, min(i + step, tq)) for i in range(0, tq, step)]
+    blocks = _row_blocks(values)
     for rows in blocks:
         where, there = _slots(rows, values, reading)
         head = torch.arange(heads, device=values.device).view(1, -1, 1, 1).expand(there.shape)

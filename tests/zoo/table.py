@@ -1,0 +1,170 @@
+"""The zoo: one row a family, and in it what its config says: sites, kinds, stacks, and which keys a row sees.
+
+Nothing here is worked out from what was heard; the tests hold one against the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.zoo.configs import FRAMES, PATCHES, T
+
+SHORT = 13
+"""Tokens that a decoder with an encoder is given."""
+
+BOTH = ("sdpa", "eager")
+TORCH = ("torch",)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Attention of one kind in one stack. sees: a word a layer, or one for all of them (see `grids`).
+
+    padded: whether the padding of the batch's second text hides keys.
+    """
+
+    sees: tuple[str, ...]
+    stack: str = "decoder"
+    kind: str = "self"
+    layers: tuple[int, ...] = (0, 1)
+    heads: int = 6
+    key_heads: int = 6
+    rows: int = T
+    keys: int = T
+    padded: bool = True
+
+    def word(self, layer: int) -> str:
+        """What rows of a layer see."""
+        return self.sees[self.layers.index(layer) % len(self.sees)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A family. sharp: the factor on its weights of q and k.   given: the kind of its inputs.
+
+    route: how its calls are heard; {} is the attention's name.   silent: layers without a picture, by name.
+    why: words of the reason.   no: what the page says is not shown.   yes: what it says is shown beside.
+    alike: whether eager and sdpa compute the same (Falcon's eager attention adds ALiBi twice, its sdpa once).
+    """
+
+    family: str
+    stacks: tuple[Stack, ...] = ()
+    attention: tuple[str, ...] = BOTH
+    given: str = "text"
+    pad: str = "left"
+    sharp: float = 12.0
+    route: str = "huggingface/{}"
+    generates: bool = True
+    silent: tuple[tuple[int | None, str], ...] = ()
+    why: str = ""
+    yes: str = ""
+    no: str = ""
+    softcap: float | None = None
+    sinks: bool = False
+    bias: tuple[str, ...] = ()
+    alike: bool = True
+
+
+def causal(*sees: str, key_heads: int = 2, layers: tuple[int, ...] = (0, 1)) -> tuple[Stack, ...]:
+    """One decoder."""
+    return (Stack(sees or ("causal",), key_heads=key_heads, layers=layers),)
+
+
+def both_ways(*sees: str, rows: int = T, padded: bool = True) -> tuple[Stack, ...]:
+    """One encoder."""
+    return (Stack(sees or ("all",), "encoder", rows=rows, keys=rows, padded=padded),)
+
+
+def pair(keys: int = T, *, padded: bool = True) -> tuple[Stack, ...]:
+    """Encoder, decoder, and the decoder's look at the encoder."""
+    return (
+        Stack(("all",), "encoder", rows=keys, keys=keys, padded=padded),
+        Stack(("causal",), rows=SHORT, keys=SHORT, padded=False),
+        Stack(("all",), kind="cross", rows=SHORT, keys=keys, padded=padded),
+    )
+
+
+PLAIN_DECODER = (Stack(("causal",), padded=False),)
+FUSED = "torch's own multi-head attention"
+MADE_OF_SOFTMAX = "it made no softmax attention call that could be heard"
+OWN_CODE = "the family computes attention in its own code"
+NO_SOFTMAX = "there is no softmax attention in these layers"
+
+TABLE: tuple[Row, ...] = (
+    Row("GPT-2", causal(key_heads=6)),
+    Row("GPT-NeoX", causal(key_heads=6)),
+    Row("GPT-J", causal(key_heads=6)),
+    Row("Llama", causal(), yes="grouped heads"),
+    Row("Llama4", causal("chunks 8", "causal"), yes="chunks of 8 in one layer, grouped heads"),
+    Row("Mistral", causal("window 7"), yes="a window of 7, grouped heads"),
+    Row("Mixtral", causal(), yes="grouped heads"),
+    Row("Qwen2", causal(), yes="grouped heads"),
+    Row("Qwen3", causal(), sharp=3, yes="grouped heads"),
+    Row("Gemma", causal(), yes="grouped heads"),
+    Row("Gemma2", causal("window 7", "causal"), ("eager",), softcap=12.0,
+        yes="a window of 7 in one layer, a softcap, grouped heads"),
+    Row("Gemma3", causal("window 7", "causal"), sharp=3, yes="a window of 7 in one layer, grouped heads"),
+    Row("Phi3", causal(), yes="grouped heads"),
+    Row("OLMo2", causal(), sharp=3, yes="grouped heads"),
+    Row("Cohere", causal(), yes="grouped heads"),
+    Row("StableLM", causal(), yes="grouped heads"),
+    Row("Falcon", causal(key_heads=1), ("sdpa",), route="sdpa", yes="one key head for all"),
+    Row("Falcon, ALiBi", causal(key_heads=6), ("sdpa",), route="sdpa", bias=("KeyBias",), yes="ALiBi,
+        which its eager attention adds twice", alike=False),
+    Row("Falcon", attention=("eager",), silent=((0, "transformer.h.0.self_attention"),
+        (1, "transformer.h.1.self_attention")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
+    Row("Falcon, ALiBi", attention=("eager",), silent=((0, "transformer.h.0.self_attention"),
+        (1, "transformer.h.1.self_attention")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
+    Row("Bloom", attention=("eager",), silent=((0, "transformer.h.0.self_attention"),
+        (1, "transformer.h.1.self_attention")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
+    Row("MPT", attention=("eager",), silent=((0, "transformer.blocks.0.attn"),
+        (1, "transformer.blocks.1.attn")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
+    Row("gpt-oss", causal("window 7", "causal"), ("eager",), sinks=True,
+        yes="a window of 7 in one layer, learned sinks, grouped heads"),
+    Row("DeepSeek-V3", causal(key_heads=6), sharp=24, yes="values narrower than keys"),
+    Row("BERT", both_ways(), pad="right", generates=False),
+    Row("RoBERTa", both_ways(), pad="right", generates=False),
+    Row("DistilBERT", both_ways(), pad="right", generates=False),
+    Row("ALBERT", both_ways(), pad="right", generates=False, yes="each call of its one module as a layer"),
+    Row("ELECTRA", both_ways(), pad="right", generates=False),
+    Row("ModernBERT", both_ways("all", "band 4"), pad="right", generates=False,
+        yes="a window of 4 either way in one layer"),
+    Row("DeBERTa-v2", attention=("eager",), pad="right", generates=False,
+        silent=((None, "encoder.layer.0.attention.self"), (None, "encoder.layer.1.attention.self")),
+        why=MADE_OF_SOFTMAX, no=OWN_CODE),
+    Row("T5", pair(), given="pair", pad="right", sharp=1.5, bias=("RelativeBias",),
+        yes="a bias by distance"),
+    Row("BART", pair(), given="pair", pad="right"),
+    Row("Marian", pair(), given="pair", pad="right", sharp=24),
+    Row("Whisper", pair(FRAMES, padded=False), given="audio", yes="frames of audio"),
+    Row("ViT", both_ways(rows=PATCHES, padded=False), given="image", generates=False, yes="image patches"),
+    Row("DINOv2", both_ways(rows=PATCHES, padded=False), given="image", generates=False,
+        yes="image patches"),
+    Row("CLIP", (*both_ways(rows=PATCHES, padded=False), Stack(("causal",), "encoder", layers=(2, 3))),
+        given="both", pad="right", sharp=3, generates=False,
+        yes="image patches and text; layers in order of call"),
+    Row("SigLIP", (*both_ways(rows=PATCHES - 1, padded=False), Stack(("all",), "encoder", layers=(2, 3))),
+        given="both", pad="right", sharp=1.5, generates=False,
+        silent=((None, "vision_model.head.attention"),), why=FUSED, yes="image patches and text; layers in order of call",
+        no="the pooling head"),
+    Row("Longformer", attention=("eager",), pad="right", generates=False,
+        silent=((0, "encoder.layer.0.attention.self"), (1, "encoder.layer.1.attention.self")),
+        why=MADE_OF_SOFTMAX, no="it keeps its scores in a layout of its own"),
+    Row("Qwen3-Next", causal(layers=(1,)), sharp=3, silent=((0, "model.layers.0.linear_attn"),),
+        why=MADE_OF_SOFTMAX, yes="grouped heads", no="the layers with a gated delta net"),
+    Row("Jamba", causal(layers=(1,)), silent=((0, "model.layers.0.mamba"),), why=MADE_OF_SOFTMAX,
+        yes="grouped heads", no="the layers of Mamba"),
+    Row("Mamba", attention=("eager",), silent=((0, "backbone.layers.0.mixer"),
+        (1, "backbone.layers.1.mixer")), why=MADE_OF_SOFTMAX, no=NO_SOFTMAX),
+    Row("F.scaled_dot_product_attention", PLAIN_DECODER, TORCH, "vectors", route="sdpa", generates=False),
+    Row("softmax written out", attention=TORCH, given="vectors", generates=False,
+        silent=(), why="", no=OWN_CODE),
+    Row("nn.TransformerEncoder", attention=TORCH, given="padded vectors", pad="right", generates=False,
+        silent=((None, "layers.0"), (None, "layers.1")), why=FUSED, no="its fused layers"),
+    Row("nn.TransformerDecoder", attention=TORCH, given="memory", pad="right", generates=False,
+        silent=tuple((None, f"layers.{i}.{name}_attn") for i in (0, 1) for name in ("self", "multihead")),
+        why=FUSED, no="its multi-head attention"),
+)  # fmt: skip
+
+CASES = [(row, attention) for row in TABLE for attention in row.attention]
+"""Every family in every attention that it has."""
