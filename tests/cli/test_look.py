@@ -75,7 +75,8 @@ def test_a_person_gets_seven_places_and_the_marks(say: Any, folder: Path) -> Non
     assert rows[2].endswith("↵")
     assert rows[6] == "      6  not visible  m"
     assert re.fullmatch(
-        r"6 keys visible; entropy \d\.\d{4} nats; certificate passed \(residual \d+\.\d, allowed 20\); "
+        r"6 keys visible; entropy \d\.\d{4} nats; certificate passed "
+        r"\(residual \d+\.\d, allowed 20; scale \d+\.\d, allowed 20\), heard by sdpa; "
         r"logits bit-equal with and without looking",
         last,
     )
@@ -99,7 +100,7 @@ def test_a_cell_is_a_receipt(say: Any, folder: Path) -> None:
     ]
     assert sum(cell["terms"]) == pytest.approx(cell["products"], abs=1e-12)
     lines = say("look", folder, "--text", TEXT, *PLACE, "--query", 9, "--key", 4, "--csv").out.splitlines()
-    assert lines[0] == "d,q,k,term"
+    assert lines[0] == "d,q,k,term,verdict,z,allowed_z,t,allowed_t,route"
     assert len(lines) == 9
 
 
@@ -209,9 +210,9 @@ def test_no_text_and_two_texts_are_usage_errors(say: Any, folder: Path) -> None:
 
 
 def test_tokens_are_shown_with_marks() -> None:
-    assert shown(of_text(0, " a\n\tb")) == "␣a↵⇥b"
-    assert shown(of_bytes(0, b"\xe2\x9c")) == "[E2 9C]"
-    assert shown(of_text(0, "a\u200db")) == "a[U+200D]b"
+    assert shown(of_text(0, " a\n\tb").to_dict()) == "␣a↵⇥b"
+    assert shown(of_bytes(0, b"\xe2\x9c").to_dict()) == "[E2 9C]"
+    assert shown(of_text(0, "a\u200db").to_dict()) == "a[U+200D]b"
 
 
 @pytest.mark.parametrize(

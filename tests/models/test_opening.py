@@ -45,7 +45,7 @@ def test_a_folder_of_ours_opens(own: Path) -> None:
         "kind": "causal",
     }
     look = subject.run("ab c")
-    assert [token.text for token in look.tokens] == list("ab c")
+    assert [token["text"] for token in look.axis(look.sites[0], "rows").tokens] == list("ab c")
     assert look.bit_equal is True
     assert look.predictions(3, 2).entropy > 0
 
@@ -70,19 +70,27 @@ def test_a_bidirectional_hugging_face_folder_opens_and_predicts_no_next_token(be
     assert (subject.kind, subject.predicts, subject.context) == ("bidirectional", False, 32)
     look = subject.run("the lighter cats")
     assert look.bit_equal is True
-    assert look.tokens[0].text == "[CLS]"
+    assert look.axis(look.sites[0], "rows").tokens[0]["text"] == "[CLS]"
     assert bool(look.recording.site(0).visible(0).all())
     with pytest.raises(ModelError, match="does not predict a next token"):
         look.predictions(0)
 
 
-def test_of_an_encoder_and_decoder_the_encoder_is_shown(t5: Path) -> None:
+def test_an_encoder_and_decoder_open_whole(t5: Path) -> None:
     subject = open_model(str(t5))
     assert (subject.kind, subject.layers, subject.heads) == ("encoder-decoder", 2, 2)
-    assert subject.label == "tiny-t5 · encoder"
+    assert subject.predicts is True
     look = subject.run("the cat")
     assert look.bit_equal is True
-    assert len(look.recording.sites) == 2
+    kinds = [(site.stack, site.kind) for site in look.sites]
+    own = [("decoder", "self"), ("decoder", "cross")]
+    assert kinds == [("encoder", "self")] * 2 + own * 2
+    cross = look.sites[-1]
+    rows, columns = (look.axis(cross, side) for side in ("rows", "columns"))
+    assert (rows.stack, columns.stack) == ("decoder", "encoder")
+    assert [token["text"] for token in columns.tokens] == ["<s>", "the", " cat"]
+    assert (len(rows.tokens), rows.generated, columns.generated) == (cross.tq, 1, None)
+    assert look.predictions(cross.tq - 1, 2).entropy > 0
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
@@ -274,4 +282,4 @@ def test_the_context_of_roberta_leaves_out_the_places_of_its_padding(
     tokenizer.save_pretrained(tmp_path)
     subject = open_model(str(tmp_path))
     assert subject.context == 18
-    assert len(subject.run(subject.codec.fitting("x y z " * 20)).tokens) == 18
+    assert subject.run(subject.codec.fitting("x y z " * 20)).sites[0].tk == 18

@@ -127,6 +127,9 @@ def t5_folder(folder: Path) -> Path:
         num_layers=2,
         num_heads=2,
         initializer_factor=1.0,
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        eos_token_id=2,
     )
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from attnscope.recording import Recording, Run, Site
+    from attnscope.recording import Places, Recording, Run
 
 
 @click.command()
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="Do not read every file through; only check sizes and headers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(recording: str, *, quick: bool, as_json: bool) -> None:
-    """Say what a saved recording holds: its model, runs, layers and certificates.
+    """Say what a saved recording holds: its model, runs, layers, what rows see, sinks and certificates.
 
     Every file is read and compared with its checksum, unless --quick is given. A broken recording is named
     with the file and the fault.
@@ -43,48 +43,59 @@ def recording_facts(recording: Recording, folder: Path) -> dict[str, Any]:
         "model": recording.model,
         "keep": recording.keep,
         "tokens": _count(recording.tokens),
-        "runs": [_run(run) for run in recording.runs],
+        "places": {stack: _places(one) for stack, one in recording.places.items()},
+        "runs": [_run(recording, run) for run in recording.runs],
         "missing": [vars(one) for one in recording.missing],
     }
 
 
-def _run(run: Run) -> dict[str, Any]:
-    return {"index": run.index, "name": run.name, "sites": [_site(site) for site in run.sites]}
-
-
-def _site(site: Site) -> dict[str, Any]:
-    certificate = site.certificate
-    verdicts = [] if certificate is None else [v for batch in certificate.verdict for v in batch]
+def _places(places: Places) -> dict[str, Any]:
+    written = len(places.tokens) - places.generated if places.generated is not None else 0
     return {
-        "name": site.name,
-        "layer": site.layer,
-        "kind": site.kind,
-        "stack": site.stack,
-        "route": site.route,
-        "dtype": str(site.dtype).removeprefix("torch."),
-        "batch": site.batch,
-        "heads": site.heads,
-        "key_heads": site.key_heads,
-        "tq": site.tq,
-        "tk": site.tk,
-        "bit_exact": site.bit_exact,
-        "verdicts": {word: verdicts.count(word) for word in sorted(set(verdicts))},
+        "positions": len(places.tokens),
+        "prompt": len(places.tokens) - written,
+        "generated": written,
+        "picture": places.grid,
+    }
+
+
+def _run(recording: Recording, run: Run) -> dict[str, Any]:
+    from attnscope.cli.told import site_facts
+
+    return {
+        "index": run.index,
+        "name": run.name,
+        "rows": max((site.tq for site in run.sites), default=0),
+        "columns": max((site.tk for site in run.sites), default=0),
+        "sites": [site_facts(recording, site) for site in run.sites],
     }
 
 
 def _lines(facts: dict[str, Any], quick: bool) -> list[str]:
     checked = "sizes and headers checked" if quick else "every file checked"
-    lines = [f"{facts['folder']}: {facts['bytes'] / 2**20:,.1f} MB, {checked}"]
+    lines = [f"{facts['folder']}: {size(facts['bytes'])}, {checked}"]
     model = ", ".join(
         f"{name} {value}" for name, value in facts["model"].items() if isinstance(value, str | int)
     )
     lines.append(f"model: {model or 'not named'}")
     lines.append(f"kept: {facts['keep']}; tokens: {facts['tokens']:,}")
+    lines += [f"{stack}: {_places_line(places)}" for stack, places in facts["places"].items()]
     for run in facts["runs"]:
-        lines.append(f"run {run['index']}: {len(run['sites'])} calls of attention")
-        lines += [f"  {_site_line(site)}" for site in run["sites"]]
+        sizes = f"{run['rows']:,} rows, {run['columns']:,} columns"
+        lines.append(f"run {run['index']}: {len(run['sites'])} calls of attention, {sizes}")
+        for site in run["sites"]:
+            lines += [f"  {_site_line(site)}", *(f"      {line}" for line in _details(site))]
     lines += [f"not shown: {one['name']}: {one['reason']}" for one in facts["missing"]]
     return lines
+
+
+def _places_line(places: dict[str, Any]) -> str:
+    said = f"{places['positions']:,} positions"
+    if places["generated"]:
+        said += f", {places['prompt']:,} given and {places['generated']:,} written by the model"
+    if places["picture"]:
+        said += f", patches of a picture in {places['picture'][0]} rows of {places['picture'][1]}"
+    return said
 
 
 def _site_line(site: dict[str, Any]) -> str:
@@ -93,6 +104,57 @@ def _site_line(site: dict[str, Any]) -> str:
     sizes = f"{site['heads']} heads on {site['key_heads']}  {site['tq']:,} x {site['tk']:,}"
     place = f"layer {site['layer']:<3} {site['stack']} {site['kind']}"
     return f"{place}  {sizes}  {site['dtype']}  {site['route']}  {verdicts}{exact}"
+
+
+def _details(site: dict[str, Any]) -> list[str]:
+    """Return what is known of a site beside its sizes, a line each."""
+    lines = [f"mask: {site['sight']['words']}"]
+    group = site["heads"] // max(1, site["key_heads"])
+    if group > 1:
+        lines.append(f"{group} query heads share a key head: 0 to {group - 1} the first, and so on")
+    if len(site["kept"]) < site["heads"]:
+        lines.append(f"heads kept: {', '.join(map(str, site['kept']))}")
+    if not site["tensors"]:
+        lines.append("sums alone were kept, no weights")
+    if site["sinks"]:
+        shares = f"{min(site['sinks']):.4f} to {max(site['sinks']):.4f}"
+        lines.append(f"a learned sink takes {shares} of a row, in the mean of a head")
+    if site["certificate"]:
+        lines.append(_worst(site["certificate"], site["allowed"]))
+        lines += [
+            f"head {head['head']}{_of_text(site, head)} {head['verdict']}: {head['reason']}"
+            for head in site["certificate"]
+            if head["verdict"] != "passed"
+        ]
+    if site["bytes"] is not None:
+        lines.append(f"{size(site['bytes'])} on disk: {', '.join(site['tensors']) or 'sums'}")
+    return lines
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as a person reads it.
+
+    >>> size(812), size(81_200), size(5 * 2**20)
+    ('812 bytes', '79.3 KB', '5.0 MB')
+    """
+    if count < 1024:
+        return f"{count} bytes"
+    return f"{count / 2**10:,.1f} KB" if count < 2**20 else f"{count / 2**20:,.1f} MB"
+
+
+def _worst(heads: list[dict[str, Any]], allowed: dict[str, float]) -> str:
+    """Return the largest z and |t| with the head each comes from, and what is allowed."""
+    said = []
+    for name, limit in (("z", allowed["z"]), ("t", allowed["t"])):
+        known = [head for head in heads if head[name] is not None]
+        if known:
+            worst = max(known, key=lambda head: abs(head[name]))
+            said.append(f"{name} {abs(worst[name]):.2f} of {limit:g} allowed, in head {worst['head']}")
+    return "largest " + "; ".join(said) if said else "no row could be compared"
+
+
+def _of_text(site: dict[str, Any], head: dict[str, Any]) -> str:
+    return f" of text {head['batch']}" if site["batch"] > 1 else ""
 
 
 def _count(tokens: Any) -> int:

@@ -10,10 +10,11 @@ import click
 COMMANDS: dict[str, tuple[str, str]] = {
     "app": ("attnscope.cli.app", "Open the app in a browser: a text in, the model's attention out."),
     "look": ("attnscope.cli.look", "Print where one token of a text looks: a row of weights."),
+    "record": ("attnscope.cli.record", "Record a model on a text, or while it writes one, to a folder."),
+    "info": ("attnscope.cli.info", "Say what a saved recording holds."),
     "lesson": ("attnscope.cli.lesson", "Print the lesson's experiments, or write the lesson as one file."),
     "train": ("attnscope.cli.train", "Train a small language model on a text file."),
     "sample": ("attnscope.cli.sample", "Let a trained model write a text."),
-    "info": ("attnscope.cli.info", "Say what a saved recording holds."),
 }
 
 

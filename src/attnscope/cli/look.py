@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 @click.option("--layer", type=int, required=True, metavar="L", help="The layer, counted from 0.")
 @click.option("--head", type=int, required=True, metavar="H", help="The query head, counted from 0.")
 @click.option(
+    "--stack",
+    type=click.Choice(["encoder", "decoder", "cross"]),
+    help="Of an encoder with a decoder: whose attention. Default: the decoder's own.",
+)
+@click.option(
     "--query", type=int, default=-1, show_default=True, metavar="I", help="The position; -1 is the last."
 )
 @click.option("--key", type=int, metavar="J", help="Print the arithmetic of the one cell (I, J) instead.")
@@ -42,6 +47,7 @@ def command(
     file: str | None,
     layer: int,
     head: int,
+    stack: str | None,
     query: int,
     key: int | None,
     top: int | None,
@@ -72,7 +78,7 @@ def command(
     if save is not None:
         look.recording.save(Path(save).expanduser())
     form = "json" if as_json else "csv" if as_csv else None
-    site = rows.site(look.recording, layer)
+    site = rows.site(look.recording, layer, stack)
     rows.check_head(site, head)
     i = rows.position(query, site.tq, "query")
     if key is not None:

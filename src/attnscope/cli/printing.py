@@ -25,7 +25,7 @@ def print_row(row: dict[str, Any], form: str | None) -> None:
             [k["j"], k["token"]["id"], k["token"]["kind"], shown(k["token"]), _plain(k["weight"])]
             for k in row["row"]
         ]
-        click.echo(_csv(["key", "id", "kind", "token", "weight"], lines), nl=False)
+        click.echo(_certified(["key", "id", "kind", "token", "weight"], lines, row), nl=False)
     else:
         click.echo(f"{_title(row)} looks at")
         _print_table(row)
@@ -39,11 +39,13 @@ def print_cell(cell: dict[str, Any], form: str | None) -> None:
         click.echo(_json(cell))
     elif form == "csv":
         numbered = zip(range(fields["d"]), fields["q"], fields["k"], fields["terms"], strict=True)
-        click.echo(_csv(["d", "q", "k", "term"], [[_plain(x) for x in line] for line in numbered]), nl=False)
+        lines = [[_plain(x) for x in line] for line in numbered]
+        click.echo(_certified(["d", "q", "k", "term"], lines, cell), nl=False)
     else:
         click.echo(f"{_title(cell)}, key {cell['j']} {_quoted(cell['key'])}")
         for line in _receipt(fields):
             click.echo(line)
+        click.echo(f"  {_certificate(cell)}")
 
 
 def _print_table(row: dict[str, Any]) -> None:
@@ -68,8 +70,11 @@ def _print_table(row: dict[str, Any]) -> None:
 
 
 def _title(place: dict[str, Any]) -> str:
+    stack = ""
+    if place["model"]["kind"] == "encoder-decoder":
+        stack = "cross, " if place["kind"] == "cross" else f"{place['stack']}, "
     return (
-        f"{place['model']['label']}, layer {place['layer']}, head {place['head']}: "
+        f"{place['model']['label']}, {stack}layer {place['layer']}, head {place['head']}: "
         f"query {place['i']} {_quoted(place['query'])}"
     )
 
@@ -78,13 +83,29 @@ def _facts(row: dict[str, Any]) -> str:
     facts = [f"{row['seen']:,} keys visible", f"entropy {row['entropy']:.4f} nats"]
     if row["sink"]:
         facts.append(f"{row['sink']:.4f} of the row goes to a learned sink")
-    certificate = row["certificate"]
-    if certificate is not None:
-        z, allowed = certificate["z"], certificate["allowed_z"]
-        figure = f" (residual {z:.1f}, allowed {allowed:g})" if math.isfinite(z) else ""
-        facts.append(f"certificate {certificate['verdict']}{figure}")
+    facts.append(_certificate(row))
     equal = {True: "logits bit-equal with and without looking", False: "logits differ when looked at"}
     return "; ".join([*facts, *([equal[row["bit_equal"]]] if row["bit_equal"] is not None else [])])
+
+
+def _certificate(place: dict[str, Any]) -> str:
+    """Return the certificate of a head in words, with the route by which it was heard."""
+    found = place["certificate"]
+    if found is None:
+        return "no certificate"
+    z, t = found["z"], found["t"]
+    figures = f" (residual {z:.1f}, allowed {found['allowed_z']:g}" if math.isfinite(z) else ""
+    scale = f"; scale {abs(t):.1f}, allowed {found['allowed_t']:g}" if math.isfinite(t) and figures else ""
+    closing = ")" if figures else ""
+    return f"certificate {found['verdict']}{figures}{scale}{closing}, heard by {place['route']}"
+
+
+def _certified(head: list[str], lines: list[list[Any]], place: dict[str, Any]) -> str:
+    """Return CSV in which every line also carries the certificate of its head."""
+    names = ["verdict", "z", "allowed_z", "t", "allowed_t"]
+    found = place["certificate"] or dict.fromkeys(names)
+    more = [*(_plain(found[name]) for name in names), place["route"]]
+    return _csv([*head, *names, "route"], [[*line, *more] for line in lines])
 
 
 def _receipt(cell: dict[str, Any]) -> list[str]:

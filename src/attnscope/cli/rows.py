@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from attnscope.core.fold import summarize
 from attnscope.errors import NotKept, ShapeError
-from attnscope.models import Look, Token
+from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, row_of
 from attnscope.recording import Recording, Site
 
@@ -21,17 +22,27 @@ def position(given: int, size: int, what: str) -> int:
     return at
 
 
-def site(recording: Recording, layer: int) -> Site:
+STACKS = {"encoder": ("encoder", "self"), "decoder": ("decoder", "self"), "cross": ("decoder", "cross")}
+"""What --stack means: the stack and the kind of attention."""
+
+
+def site(recording: Recording, layer: int, stack: str | None = None) -> Site:
     """Return the attention of a layer, counted from 0; ShapeError where the model has none, NotKept where it
-    could not be shown.
+    could not be shown. `stack` is one of STACKS; None is a model's only one, or the decoder's own.
     """
+    sites = recording.sites
+    there = [name for name, place in STACKS.items() if any((s.stack, s.kind) == place for s in sites)]
+    chosen = stack if stack is not None else there[0] if len(there) == 1 else "decoder"
+    if chosen not in there:
+        raise ShapeError(f"There is no attention {chosen!r} here", wanted=f"{' or '.join(there)} is wanted")
+    of_stack = [s for s in sites if (s.stack, s.kind) == STACKS[chosen]]
+    layers = sorted({s.layer for s in of_stack})
     for one in recording.missing:
-        if one.layer == layer:
+        if one.layer == layer and layer not in layers:
             raise NotKept(f"Layer {layer} cannot be shown", wanted=one.reason)
-    there = sorted({site.layer for site in recording.sites})
-    if layer not in there:
-        raise ShapeError(f"There is no layer {layer}", wanted=f"{_listed(there)} is wanted")
-    return recording.site(layer)
+    if layer not in layers:
+        raise ShapeError(f"There is no layer {layer}", wanted=f"{_listed(layers)} is wanted")
+    return next(s for s in of_stack if s.layer == layer)
 
 
 def check_head(site: Site, head: int) -> None:
@@ -58,8 +69,10 @@ def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) ->
     rows = slice(i, i + 1)
     summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, rows=rows, top=0)
     keys: list[dict[str, Any]] = [
-        {"j": j, "token": token.to_dict(), "weight": None if value == HIDDEN else value}
-        for j, (token, value) in enumerate(zip(look.tokens, values.tolist(), strict=True))
+        {"j": j, "token": dict(token), "weight": None if value == HIDDEN else value}
+        for j, (token, value) in enumerate(
+            zip(look.axis(site, "columns").tokens, values.tolist(), strict=True)
+        )
     ]
     if top is not None:
         seen = [key for key in keys if key["weight"] is not None]
@@ -69,7 +82,6 @@ def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) ->
         "seen": int((values != HIDDEN).sum()),
         "entropy": float(summary.entropy[0, at, 0]),
         "sink": float(summary.sink[0, at, 0]),
-        "certificate": _certificate(site, at),
         "bit_equal": look.bit_equal,
         "row": keys,
     }
@@ -78,29 +90,32 @@ def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) ->
 def cell(look: Look, site: Site, head: int, i: int, j: int) -> dict[str, Any]:
     """Return the arithmetic of cell (i, j) with its tokens."""
     fields = site.cell(head, i, j).to_dict()
-    return {**_place(look, site, head, i), "j": j, "key": look.tokens[j].to_dict(), "cell": fields}
+    key = dict(look.axis(site, "columns").tokens[j])
+    return {**_place(look, site, head, i), "j": j, "key": key, "cell": fields}
 
 
-def shown(token: Token | dict[str, Any]) -> str:
+def shown(token: Mapping[str, Any]) -> str:
     """Return a token with marks for what is invisible: ␣ space, ↵ newline, ⇥ tab, [E2] a byte."""
-    fields: dict[str, Any] = token.to_dict() if isinstance(token, Token) else token
-    if fields["kind"] == "byte":
-        return f"[{' '.join(fields['bytes'])}]"
-    marked = str(fields["text"]).replace("\r\n", "↵").replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣")
+    if token["kind"] == "byte":
+        return f"[{' '.join(token['bytes'])}]"
+    marked = str(token["text"]).replace("\r\n", "↵").replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣")
     return "".join(c if c.isprintable() else f"[U+{ord(c):04X}]" for c in marked)
 
 
 def _place(look: Look, site: Site, head: int, i: int) -> dict[str, Any]:
     return {
-        "model": look.subject.description.to_dict(),
+        "model": look.description.to_dict(),
         "text": look.text,
         "layer": site.layer,
+        "kind": site.kind,
+        "stack": site.stack,
         "head": head % site.heads,
         "i": i,
-        "query": look.tokens[i].to_dict(),
+        "query": dict(look.axis(site, "rows").tokens[i]),
         "name": site.name,
         "route": site.route,
         "dtype": str(site.dtype).removeprefix("torch."),
+        "certificate": _certificate(site, site.head_at(head)),
     }
 
 
@@ -112,5 +127,7 @@ def _certificate(site: Site, at: int) -> dict[str, Any] | None:
         "verdict": certificate.verdict[0][at],
         "z": float(certificate.z[0, at]),
         "allowed_z": certificate.thresholds.z,
+        "t": float(certificate.t[0, at]),
+        "allowed_t": certificate.thresholds.t,
         "reason": certificate.reason[0][at],
     }

@@ -2,10 +2,16 @@
 app.
 """
 
+from attnscope.models.axes import Axis, axis_of
 from attnscope.models.looking import Look
 from attnscope.models.opening import open_model, shipped_models
 from attnscope.models.predictions import Prediction
+from attnscope.models.recorded import Kept, record_text
 from attnscope.models.subject import Description, Subject
 from attnscope.models.tokens import Token
+from attnscope.models.writing import Writing
 
-__all__ = ["Description", "Look", "Prediction", "Subject", "Token", "open_model", "shipped_models"]
+__all__ = [
+    "Axis", "Description", "Kept", "Look", "Prediction", "Subject", "Token", "Writing", "axis_of", "open_model",
+    "record_text", "shipped_models",
+]  # fmt: skip

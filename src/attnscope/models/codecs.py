@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from attnscope.errors import EmptyText, ModelError, UnknownCharacter
 from attnscope.models import tokens as marks
+from attnscope.models.encoded import Encoded
 from attnscope.models.pieces import Span, read_piece, read_tokens
 from attnscope.models.spelling import spelling_of
-from attnscope.models.subject import Encoded
 from attnscope.models.texts import longest_prefix, too_long, without_surrogates
 from attnscope.models.tokens import Token
 
@@ -27,7 +27,7 @@ class CharacterCodec:
         self._characters = {number: character for character, number in self._numbers.items()}
         self._limit = limit
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text: str, *, target: bool = False) -> Encoded:
         """Return one token a character."""
         if len(text) > self._limit:
             raise too_long(len(text), self._limit, "character")
@@ -37,6 +37,10 @@ class CharacterCodec:
         ids = [self._numbers[character] for character in text]
         tokens = [marks.of_text(number, character) for number, character in zip(ids, text, strict=True)]
         return Encoded(ids, tokens, {"ids": torch.tensor([ids])})
+
+    def chat(self, messages: Sequence[Mapping[str, Any]]) -> Encoded:
+        """Refuse: characters alone make no chat."""
+        raise _no_chat("This model reads plain characters and has no chat template")
 
     def token(self, token_id: int) -> Token:
         """Return the token of one id."""
@@ -70,12 +74,30 @@ class HuggingFaceCodec:
         self._limit = limit
         self._inputs = inputs
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text: str, *, target: bool = False) -> Encoded:
         """Return the tokens, with the special ones that the tokeniser adds."""
+        return self._encoded(text, {"text_target": text} if target else {"text": text})
+
+    def chat(self, messages: Sequence[Mapping[str, Any]]) -> Encoded:
+        """Return the chat in the tokeniser's own template, with what opens the answer."""
+        if not getattr(self._tokenizer, "chat_template", None):
+            raise _no_chat("This model's tokeniser has no chat template")
+        try:
+            text = self._tokenizer.apply_chat_template(
+                list(messages), tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:  # templates are programs of the model's makers and raise what they like
+            raise ModelError(
+                f"The chat template cannot take these messages ({type(error).__name__}: {error})",
+                wanted='Messages such as [{"role": "user", "content": "…"}]',
+            ) from error
+        return self._encoded(text, {"text": text, "add_special_tokens": False})
+
+    def _encoded(self, text: str, asked: dict[str, Any]) -> Encoded:
         ceiling = self._limit * _CHARACTERS_PER_TOKEN
         if len(text) > ceiling and self._count(text[:ceiling]) > self._limit:
             raise too_long(self._limit, self._limit, "token", at_least=True)
-        answer, offsets = self._ask(text)
+        answer, offsets = self._ask(**asked)
         ids = answer["input_ids"]
         if len(ids) > self._limit:
             raise too_long(len(ids), self._limit, "token")
@@ -116,10 +138,10 @@ class HuggingFaceCodec:
         room = self._limit - (len(offsets) - len(spans))
         return spans[room][0] if 0 <= room < len(spans) else 0
 
-    def _ask(self, text: str) -> tuple[dict[str, list[int]], list[Span] | None]:
+    def _ask(self, text: str | None = None, **how: Any) -> tuple[dict[str, list[int]], list[Span] | None]:
         fast = bool(getattr(self._tokenizer, "is_fast", False))
         try:
-            answer = dict(self._tokenizer(text, return_offsets_mapping=fast, verbose=False))
+            answer = dict(self._tokenizer(text, return_offsets_mapping=fast, verbose=False, **how))
         except Exception as error:  # tokenisers raise whatever their Rust or Python parts raise
             raise ModelError(
                 f"This model's tokeniser cannot read the text ({type(error).__name__}: {error})"
@@ -130,3 +152,9 @@ class HuggingFaceCodec:
 
 def _shown(character: str) -> str:
     return f"“{character}”" if character.isprintable() else f"U+{ord(character):04X}"
+
+
+def _no_chat(what: str) -> ModelError:
+    return ModelError(
+        what, wanted="A model that was taught to chat", hint="Without --chat the text goes in as it is"
+    )

@@ -15,8 +15,10 @@ from torch import Tensor, nn
 from attnscope.errors import AttnscopeError, BrokenModel, ModelError
 from attnscope.models.codecs import HuggingFaceCodec
 from attnscope.models.folders import check_json, check_parts, gguf_of, read_config
-from attnscope.models.subject import Description, Encoded, Kind, Subject
+from attnscope.models.encoded import Encoded
+from attnscope.models.subject import Description, Kind, Subject
 from attnscope.models.weightfiles import check_finite, check_match, check_safetensors, weight_file
+from attnscope.models.writing import HuggingFaceWriter
 
 _UNSTATED_CONTEXT = 4096  # tokens, for models that name no limit (relative positions): keeps a run in minutes
 _NO_LIMIT = 1_000_000_000  # transformers writes 1e30 where a tokeniser has no limit
@@ -54,11 +56,13 @@ def open_huggingface(
         choice = choose(transformers, config)
         module = _load(transformers, folder, choice, {**extra, "dtype": dtype or "auto", "attn": attention})
     _check_finite(module, folder)
-    if choice.kind == "encoder-decoder":
-        module, label = cast(Any, module).get_encoder(), f"{label} · encoder"
     description = describe(config, tokenizer, module, choice, name=name, label=label)
     codec = HuggingFaceCodec(tokenizer, description.context, _inputs_for(module))
-    return Subject(description, module, codec, _forward_of(module), predicts=choice.predicts)
+    writer = None
+    if choice.predicts:
+        answers = choice.kind == "encoder-decoder"
+        writer = HuggingFaceWriter(module, codec, description.context, answers=answers)
+    return Subject(description, module, codec, _forward_of(module), predicts=choice.predicts, writer=writer)
 
 
 def _check_family(transformers: Any, folder: Path, config: dict[str, Any]) -> None:
@@ -87,7 +91,7 @@ def choose(transformers: Any, config: Any) -> Choice:
     causal, masked = tables.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, tables.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     named = set(getattr(config, "architectures", None) or [])
     if getattr(config, "is_encoder_decoder", False):
-        return Choice("AutoModelForSeq2SeqLM", "encoder-decoder", False)
+        return Choice("AutoModelForSeq2SeqLM", "encoder-decoder", True)
     looks_back = (config.model_type in causal and config.model_type not in masked) or bool(
         getattr(config, "is_decoder", False)
     )

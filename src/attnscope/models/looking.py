@@ -12,12 +12,12 @@ from torch import Tensor
 
 from attnscope.errors import ModelError
 from attnscope.listen import record
+from attnscope.models.axes import Axis, axis_of
 from attnscope.models.predictions import Prediction, Predictions, predictions_from
-from attnscope.models.tokens import Token
-from attnscope.recording import Recording
+from attnscope.recording import Recording, Site
 
 if TYPE_CHECKING:
-    from attnscope.models.subject import Subject
+    from attnscope.models.subject import Description, Subject
 
 Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
@@ -26,20 +26,35 @@ CHECKED = 4096  # tokens up to which the text is run a second time, to compare t
 
 @dataclass(frozen=True)
 class Look:
-    """What one run gave; `bit_equal` is None where the second run was left out."""
+    """What one run of a model gave, just now or read from a recording.
 
-    subject: Subject
+    run, batch: which run of the recording it is, and which text of its batch.   bit_equal: whether the answers
+    with and without looking were equal, None where they were not compared.   predicted: None where the model
+    predicts nothing, or nothing was kept of it.
+    """
+
+    description: Description
     text: str
-    tokens: list[Token]
     recording: Recording
-    bit_equal: bool | None
-    predicted: Predictions | None
+    bit_equal: bool | None = None
+    predicted: Predictions | None = None
+    run: int = -1
+    batch: int = 0
+
+    @property
+    def sites(self) -> list[Site]:
+        """Return the sites of the run, in order."""
+        return self.recording.runs[self.run].sites if self.recording.runs else []
+
+    def axis(self, site: Site, side: str) -> Axis:
+        """Return what stands along the "rows" or the "columns" of one of its sites."""
+        return axis_of(self.recording, site, side, batch=self.batch)
 
     def predictions(self, i: int, top: int = 8) -> Prediction:
         """Return what the model expected after position `i`; ModelError where it predicts no next token."""
         if self.predicted is None:
             raise ModelError(
-                f"{self.subject.label} does not predict a next token",
+                f"{self.description.label} does not predict a next token",
                 wanted="A causal language model is wanted",
             )
         return self.predicted.at(i, top)
@@ -50,6 +65,9 @@ def look(subject: Subject, text: str, *, progress: Progress | None = None) -> Lo
     tell = progress if progress is not None else _nothing
     encoded = subject.encode(text)
     layers = subject.layers
+    if subject.kind == "encoder-decoder":
+        tell("Letting the decoder answer", 0, layers)
+        encoded = subject.complete(encoded)
     tell(f"Recording layer 1 of {layers}", 0, layers)
 
     def recorded(done: int, _site: str) -> None:
@@ -58,6 +76,7 @@ def look(subject: Subject, text: str, *, progress: Progress | None = None) -> Lo
     names = [token.text or token.spoken for token in encoded.tokens]
     with torch.no_grad(), record(subject.module, tokens=names, progress=recorded) as recording:
         answer = subject.forward(encoded)
+        recording.places = encoded.places({site.stack for site in recording.sites})
     predicted = predictions_from(answer, subject.codec.token) if subject.predicts else None
     bit_equal = None
     if len(encoded.ids) <= CHECKED:
@@ -66,7 +85,7 @@ def look(subject: Subject, text: str, *, progress: Progress | None = None) -> Lo
         del answer  # at 4,096 tokens one answer over 150,000 tokens is 2.5 GB: never hold two
         with torch.no_grad():
             bit_equal = seen == fingerprint(subject.forward(encoded))
-    return Look(subject, text, encoded.tokens, recording, bit_equal, predicted)
+    return Look(subject.description, text, recording, bit_equal, predicted)
 
 
 def fingerprint(tensor: Tensor) -> str:

@@ -14,8 +14,10 @@ from attnscope.gpt.config import FORMAT, GPTConfig
 from attnscope.gpt.files import reading
 from attnscope.models.codecs import CharacterCodec
 from attnscope.models.folders import read_config
-from attnscope.models.subject import Description, Encoded, Subject
+from attnscope.models.encoded import Encoded
+from attnscope.models.subject import Description, Subject
 from attnscope.models.weightfiles import check_finite, check_safetensors, weight_file
+from attnscope.models.writing import OwnWriter
 
 SHIPPED = {
     "embedded": "embedded · Shakespeare",
@@ -59,7 +61,8 @@ def open_own(folder: Path, *, name: str, label: str, dtype: torch.dtype | None =
         return cast(Tensor, model(encoded.inputs["ids"])[0])
 
     codec = CharacterCodec(numbers, model.context)
-    return Subject(_describe(model.config, name, label), model, codec, forward, predicts=True)
+    description = _describe(model.config, name, label)
+    return Subject(description, model, codec, forward, predicts=True, writer=OwnWriter(model, codec))
 
 
 def _describe(config: GPTConfig, name: str, label: str) -> Description:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from torch import Tensor, nn
 
 from attnscope.models import looking
+from attnscope.models.encoded import Codec, Encoded
 from attnscope.models.looking import Look
 from attnscope.models.texts import check_text
 from attnscope.models.tokens import Token
+from attnscope.models.writing import ANSWER, Writer, Writing
 
 Kind = Literal["causal", "bidirectional", "encoder-decoder"]
 Unit = Literal["character", "token"]
@@ -34,35 +36,6 @@ class Description:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """A text as the model gets it: ids, the tokens they stand for, and the model's keyword inputs."""
-
-    ids: list[int]
-    tokens: list[Token]
-    inputs: dict[str, Tensor]
-
-
-class Codec(Protocol):
-    """Reads texts for one model."""
-
-    def encode(self, text: str) -> Encoded:
-        """Return the whole text encoded; TextTooLong, EmptyText or UnknownCharacter where it cannot be."""
-        ...
-
-    def token(self, token_id: int) -> Token:
-        """Return the token of one id alone."""
-        ...
-
-    def fitting(self, text: str) -> str:
-        """Return the longest prefix, cut where a token ends, that the model can read."""
-        ...
-
-    def mended(self, text: str) -> str:
-        """Return the text without the characters that the model has no way to read."""
-        ...
-
-
 class Subject:
     """A model on the bench."""
 
@@ -74,16 +47,19 @@ class Subject:
         forward: Callable[[Encoded], Tensor],
         *,
         predicts: bool,
+        writer: Writer | None = None,
     ) -> None:
         """`forward` runs `module` on one encoded text and returns logits or last states, (T V).
 
-        `predicts` says that row i of it is about the token after position i.
+        `predicts` says that row i of it is about the token after position i, in the decoder where there is
+        one. `writer` lets it write; None where it cannot.
         """
         self.description = description
         self.module = module
         self.codec = codec
         self.forward = forward
         self.predicts = predicts
+        self.writer = writer
 
     @property
     def id(self) -> str:
@@ -128,6 +104,12 @@ class Subject:
     def tokenize(self, text: str) -> list[Token]:
         """Return the tokens of the text, special ones included."""
         return self.encode(text).tokens
+
+    def complete(self, encoded: Encoded) -> Encoded:
+        """Return what one forward reads: where a decoder has nothing to read, what it answers greedily."""
+        if self.kind != "encoder-decoder" or encoded.answer is not None or self.writer is None:
+            return encoded
+        return self.writer.write(encoded, Writing(min(ANSWER, max(1, self.context - 1))))
 
     def run(self, text: str, *, progress: looking.Progress | None = None) -> Look:
         """Return one look: the text's tokens, its recording, and what the model expected after each."""

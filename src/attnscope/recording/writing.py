@@ -49,6 +49,17 @@ def write(recording: Recording, path: Path) -> Path:
         ) from error
 
 
+def check_place(path: Path) -> None:
+    """Refuse a path at which no recording can be written, before anything runs. Raises RecordingError."""
+    try:
+        _refuse_foreign(Path(os.path.abspath(path)))  # noqa: PTH100 - as in write
+    except OSError as error:
+        raise RecordingError(
+            f"{error.filename or path} cannot be used: {error.strerror or error}",
+            wanted="A place in which files may be made",
+        ) from error
+
+
 def _write(recording: Recording, path: Path) -> Path:
     _refuse_foreign(path)
     path.parent.mkdir(parents=True, exist_ok=True)

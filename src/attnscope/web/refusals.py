@@ -24,7 +24,7 @@ from attnscope.errors import (
     Uncertified,
     UnknownCharacter,
 )
-from attnscope.models.subject import Codec
+from attnscope.models.encoded import Codec
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ def result_of(views: Views) -> dict[str, Any]:
     look, sites = views.look, views.sites
     recording = look.recording
     return {
-        "model": look.subject.description.to_dict(),
+        "model": look.description.to_dict(),
         "text": look.text,
-        "tokens": [{"i": i, **token.to_dict()} for i, token in enumerate(look.tokens)],
-        "unit": look.subject.unit,
+        "tokens": [{"i": i, **token} for i, token in enumerate(look.axis(sites[0], "columns").tokens)],
+        "unit": look.description.unit,
         "bit_equal": look.bit_equal,
         "sites": [_site(place, site, views.summary(place)) for place, site in enumerate(sites)],
         "missing": [

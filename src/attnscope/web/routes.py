@@ -60,7 +60,7 @@ def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
     def predicted(run: str, request: Request) -> Json:
         """What the model expected after position i."""
         views = worker.views(run)
-        i = _number(request, "i", 0, len(views.look.tokens))
+        i = _number(request, "i", 0, views.predicted)
         top = _number(request, "top", 0, 51, default=8)
         found = views.look.predictions(i, top)
         pairs = [{"token": token.to_dict(), "p": p} for token, p in found.top]

@@ -31,7 +31,12 @@ class Views:
     @property
     def sites(self) -> list[Site]:
         """Return the sites in the order of the run."""
-        return list(self.look.recording.sites)
+        return list(self.look.sites)
+
+    @property
+    def predicted(self) -> int:
+        """Return after how many positions a prediction is at hand."""
+        return 0 if self.look.predicted is None else len(self.look.predicted.entropy)
 
     def prepare(self, place: int) -> None:
         """Make what is asked of every head of a site, in one walk: its summary and its small picture."""

@@ -1,0 +1,83 @@
+"""What `attnscope info` says of one site, as JSON values: sizes, sight, certificate, sinks, grouped heads."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from attnscope.models import axis_of
+from attnscope.recording.sight import sight_of
+
+if TYPE_CHECKING:
+    from attnscope.core.certificate import Certificate
+    from attnscope.recording import Recording, Site
+
+
+def site_facts(recording: Recording, site: Site) -> dict[str, Any]:
+    """Return what a site is and what is known of each of its heads, for the first text of its batch."""
+    certificate = site.certificate
+    kept = list(range(site.heads)) if site.kept is None else list(site.kept)
+    verdicts = [] if certificate is None else [v for batch in certificate.verdict for v in batch]
+    path = getattr(site.shelf, "path", None)
+    return {
+        "name": site.name,
+        "layer": site.layer,
+        "kind": site.kind,
+        "stack": site.stack,
+        "route": site.route,
+        "dtype": str(site.dtype).removeprefix("torch."),
+        "batch": site.batch,
+        "heads": site.heads,
+        "key_heads": site.key_heads,
+        "kept": kept,
+        "keep": site.keep,
+        "tensors": [name for name in ("q", "k", "v", "out") if site.shelf.tensor(name) is not None],
+        "tq": site.tq,
+        "tk": site.tk,
+        "offset": site.offset,
+        "bytes": None if path is None else path.stat().st_size,
+        "bit_exact": site.bit_exact,
+        "generated": axis_of(recording, site, "rows").generated,
+        "sight": asdict(sight_of(site)),
+        "sinks": _sinks(site),
+        "verdicts": {word: verdicts.count(word) for word in sorted(set(verdicts))},
+        "allowed": None if certificate is None else asdict(certificate.thresholds),
+        "certificate": None if certificate is None else _heads(site, certificate, kept),
+    }
+
+
+def _heads(site: Site, certificate: Certificate, kept: list[int]) -> list[dict[str, Any]]:
+    """Return every head of every text: its verdict, its figures, and the key head that it shares."""
+    group = max(1, site.heads // max(1, site.key_heads))
+    return [
+        {
+            "batch": batch,
+            "head": head,
+            "key_head": head // group,
+            "verdict": certificate.verdict[batch][at],
+            "reason": certificate.reason[batch][at],
+            **{
+                name: _number(float(getattr(certificate, name)[batch, at]))
+                for name in ("z", "rms", "t", "scale_error")
+            },
+            "row": int(certificate.row[batch, at]),
+            "rows": int(certificate.rows[batch, at]),
+        }
+        for batch in range(site.batch)
+        for at, head in enumerate(kept)
+    ]
+
+
+def _sinks(site: Site) -> list[float] | None:
+    """Return the share of a row that goes to the learned sink, the mean of each kept head; None without."""
+    sinks = site.scoring.sinks
+    if sinks is None:
+        return None
+    rows = site.normaliser
+    share = ((sinks.to(rows.peak.dtype).view(1, -1, 1) - rows.peak) - rows.logsum).exp()  # (b h tq)
+    return [float(mean) for mean in share.double().mean(dim=(0, 2))]
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,169 @@
+"""`attnscope record` and `attnscope info`: what is written, what is said of it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from attnscope.recording import load
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Said
+
+Say = Callable[..., "Said"]
+
+
+@pytest.fixture(scope="session")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the folders of tiny Hugging Face models."""
+    tiny = runpy.run_path(str(Path(__file__).parents[1] / "models" / "tiny.py"))
+    at = tmp_path_factory.mktemp("hub")
+    return {name: tiny[f"{name}_folder"](at / f"tiny-{name}") for name in ("llama", "bert", "t5")}
+
+
+def facts(say: Say, *words: object) -> dict[str, Any]:
+    said = say(*words, "--json")
+    assert said.code == 0, said.err
+    found: dict[str, Any] = json.loads(said.out)
+    return found
+
+
+def test_a_text_is_recorded_and_said_to_be(say: Say, folder: Path, tmp_path: Path) -> None:
+    said = say("record", folder, "--text", "ROMEO: light", "-o", tmp_path / "look")
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[0] == "small: 12 tokens"
+    assert "1 run, 2 calls of attention: 2 decoder self" in said.out
+    assert "heads: 6 passed; kept: qkv" in said.out
+    assert said.out.splitlines()[-1] == f"To look at it: attnscope app {tmp_path / 'look'}"
+    assert load(tmp_path / "look").site(1).tq == 12
+
+
+def test_what_the_model_writes_is_told_from_what_it_was_given(say: Say, folder: Path, tmp_path: Path) -> None:
+    words = ["--text", "ROMEO", "--generate", 6, "--temperature", 1, "--seed", 5, "-o", tmp_path / "look"]
+    made = facts(say, "record", folder, *words)
+    assert (made["tokens"], made["written"], len(made["text_written"])) == (11, 6, 6)
+    again = facts(say, "info", tmp_path / "look")
+    decoder = again["places"]["decoder"]
+    assert (decoder["positions"], decoder["prompt"], decoder["generated"]) == (11, 5, 6)
+    assert again["runs"][0]["sites"][0]["generated"] == 5
+    assert "11 positions, 5 given and 6 written by the model" in say("info", tmp_path / "look").out
+    assert say("record", folder, *words).out.splitlines()[0] == f"wrote: {made['text_written']!r}"
+
+
+def test_an_encoder_with_a_decoder_is_recorded_whole(say: Say, hub: dict[str, Path], tmp_path: Path) -> None:
+    made = facts(say, "record", hub["t5"], "--text", "the cat", "--target", "a cat", "-o", tmp_path / "look")
+    assert made["kinds"] == {"encoder self": 2, "decoder self": 2, "decoder cross": 2}
+    assert (made["runs"], made["tokens"], made["written"]) == (1, 3, 0)
+    said = say("info", tmp_path / "look").out
+    assert "mask: every row sees every key" in said
+    assert "mask: a row sees itself and what stands before it" in said
+
+
+def test_a_chat_with_a_model_that_has_no_template_is_refused(
+    say: Say, hub: dict[str, Path], tmp_path: Path
+) -> None:
+    said = say("record", hub["llama"], "--text", "what", "--chat", "-o", tmp_path / "look")
+    assert said.code == 1
+    assert said.err.startswith("This model's tokeniser has no chat template.")
+    assert not (tmp_path / "look").exists()
+
+
+def test_a_chat_is_a_message_or_a_list_of_them(say: Say, hub: dict[str, Path], tmp_path: Path) -> None:
+    import shutil
+
+    model = Path(shutil.copytree(hub["llama"], tmp_path / "chatty"))
+    template = "{% for m in messages %}{{ m.role }}:{{ m.content }} {% endfor %}"
+    (model / "chat_template.jinja").write_text(template)
+    for at, text in enumerate(["light", '[{"role": "user", "content": "light"}]', "[light"]):
+        made = facts(say, "record", model, "--text", text, "--chat", "-o", tmp_path / f"{at}")
+        whole = "".join(t["text"] for t in load(tmp_path / f"{at}").places["decoder"].tokens)
+        assert whole == f"user:{'[light' if at == 2 else 'light'} "
+        assert made["runs"] == 1
+    said = say("record", model, "--text", '["light"]', "--chat", "-o", tmp_path / "look")
+    assert said.code == 1
+    assert said.err.startswith("The JSON list holds what is no message.")
+
+
+def test_only_what_was_asked_for_is_kept(say: Say, hub: dict[str, Path], tmp_path: Path) -> None:
+    words = ["--text", "light", "--layers", "1", "--heads", "0,2-3", "--keep", "summary"]
+    facts(say, "record", hub["llama"], *words, "-o", tmp_path / "look")
+    (site,) = facts(say, "info", tmp_path / "look")["runs"][0]["sites"]
+    assert (site["layer"], site["kept"], site["tensors"], site["keep"]) == (1, [0, 2, 3], [], "summary")
+    assert [head["head"] for head in site["certificate"]] == [0, 2, 3]
+    said = say("info", tmp_path / "look").out
+    assert "heads kept: 0, 2, 3" in said
+    assert "sums alone were kept, no weights" in said
+
+
+def test_info_says_the_worst_figures_and_the_head_they_come_from(
+    say: Say, hub: dict[str, Path], tmp_path: Path
+) -> None:
+    facts(say, "record", hub["llama"], "--text", "the light broke", "-o", tmp_path / "look")
+    site = facts(say, "info", tmp_path / "look")["runs"][0]["sites"][1]
+    assert [head["key_head"] for head in site["certificate"]] == [0, 0, 1, 1]
+    worst = max(site["certificate"], key=lambda head: head["z"])
+    line = f"largest z {worst['z']:.2f} of {site['allowed']['z']:g} allowed, in head {worst['head']}"
+    said = say("info", tmp_path / "look").out
+    assert line in said
+    assert "2 query heads share a key head" in said
+
+
+def test_info_names_the_heads_that_failed_with_their_reason(
+    say: Say, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from attnscope.core import verdict
+
+    strict = {dtype: verdict.Thresholds(z=0.0, rms=5.0, t=20.0) for dtype in verdict.THRESHOLDS}
+    monkeypatch.setattr(verdict, "THRESHOLDS", strict)
+    monkeypatch.setattr("attnscope.core.certificate.THRESHOLDS", strict)
+    made = facts(say, "record", folder, "--text", "ROMEO", "-o", tmp_path / "look")
+    assert made["verdicts"] == {"refused": 6}
+    said = say("info", tmp_path / "look").out
+    assert "head 2 refused: row " in said
+
+
+BAD = [
+    (["--generate", "0"], 2, "0 is not in the range x>=1"),
+    (["--text", "a", "--layers", "2-x"], 2, "'2-x' is no number"),
+    (["--text", "a", "--layers", "3-1"], 2, "'3-1' ends before it begins"),
+    (["--text", "a", "--generate", "2", "--target", "b"], 2, "--target and --generate exclude each other"),
+    (["--text", "a", "--temperature", "1"], 2, "--temperature goes with --generate"),
+    (["--text", "a", "--generate", "2", "--seed", "1"], 2, "--seed goes with a --temperature above 0"),
+    (["--text", "a", "--file", "b"], 2, "--text and --file exclude each other"),
+    ([], 2, "A text is wanted"),
+    (["--text", ""], 1, "The text is empty"),
+    (["--text", "✓"], 1, "This model has never seen “✓”"),
+    (["--text", "a", "--layers", "7"], 1, "layers= and heads= left them all out"),
+    (["--text", "a", "--heads", "5"], 1, "heads 5 were asked for, and it has heads 0 to 2"),
+    (["--text", "a", "--target", "b"], 1, "This model has no encoder"),
+    (["--text", "a", "--generate", "99"], 1, "1 characters and 99 to write are 100"),
+    (["--text", "a", "--chat"], 1, "has no chat template"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "said"), BAD)
+def test_what_cannot_be_recorded_is_refused_in_a_sentence(
+    say: Say, folder: Path, tmp_path: Path, words: list[str], code: int, said: str
+) -> None:
+    answer = say("record", folder, *words, "-o", tmp_path / "look")
+    assert (answer.code, answer.out) == (code, "")
+    assert said in answer.err
+    assert not (tmp_path / "look").exists()
+
+
+def test_only_a_recording_is_replaced(say: Say, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("mine")
+    answer = say("record", folder, "--text", "ROMEO", "-o", tmp_path / "notes")
+    assert answer.code == 1
+    assert "notes exists and is not a recording" in answer.err
+    for text in ("ROMEO", "light"):
+        assert say("record", folder, "--text", text, "-o", tmp_path / "look").code == 0
+    assert load(tmp_path / "look").site(0).tq == 5
+    answer = say("record", folder, "--text", "ROMEO", "-o", "")
+    assert (answer.code, "-o wants the name of a folder" in answer.err) == (2, True)
