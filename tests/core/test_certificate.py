@@ -15,7 +15,7 @@ from attnscope.core.bias import RelativeBias
 from attnscope.core.certificate import Certificate, certify
 from attnscope.core.masks import causal, from_tensor, full, padding, window
 from attnscope.core.scoring import Scoring
-from attnscope.core.verdict import THRESHOLDS
+from attnscope.core.verdict import thresholds_of
 from attnscope.core.walk import normaliser
 from attnscope.errors import ShapeError
 
@@ -78,7 +78,7 @@ def test_fused_attention_passes_in_every_head(dtype: torch.dtype, peaked: float)
         certificate = certify(q, k, v, out, causal(), seed=seed)
         assert set(verdicts(certificate)) == {"passed"}, certificate.reason
         assert certificate.passed(1, 5)
-        assert certificate.dtype == dtype and certificate.thresholds == THRESHOLDS[dtype]
+        assert certificate.dtype == dtype and certificate.thresholds == thresholds_of("sdpa", dtype)
         assert certificate.rows.tolist() == [[t] * 6] * 2
 
 

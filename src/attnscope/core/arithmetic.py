@@ -11,6 +11,14 @@ from attnscope.errors import DtypeError, ScoringError
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
+ROUNDING = {
+    torch.float64: 2.0**-53,
+    torch.float32: 2.0**-24,
+    torch.bfloat16: 2.0**-9,
+    torch.float16: 2.0**-12,
+}
+"""Half a unit in the last place, relative: what one rounding to a dtype may do."""
+
 
 @dataclass(frozen=True)
 class Arithmetic:

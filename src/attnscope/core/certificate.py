@@ -1,18 +1,20 @@
 """A certificate for every row of every head: are the weights we show those the model mixed its values with?
 
-A row is held against the model's own out on random signs (`probe`), in units of what rounding explains:
+A row is held against the model's own out on n vectors of random signs (`probe`), in units of what rounding
+explains:
 
     N_i^2 = largest w * (up^2 * sum w u^2 + es^2 * sum w (u - out.r)^2) + up^2 * |out_i * r|^2
           + em^2 * (out_i.r)^2 + floor^2
     z_i   = (out_i.r - sum w u) / N_i
 
-up is the rounding of the model's dtype, floor that of numbers too small for it. es, the error of a
-score as we compute it, is our rounding times (scale * |q_i| * longest key + 8); em, that of a sum over
-n keys, which all weights of a row share, is our rounding times (4 + sqrt(n) / 4). An error of the scale
-moves all rows together: eps is the least-squares fit of the residuals on g_i = sum w (s - mean s) u,
-the change of a row for a relative change of the scale, each in units of N_i, and t = eps * sqrt(sum g^2
-/ N^2) is its distance from 0. docs/certificate.md says it in words, with what the certificate cannot
-see.
+N is one for all vectors, its terms means over them, and the z of a row is the rms of its n. up is the
+rounding of the model's dtype, floor that of numbers too small for it. es, the error of a score as we
+compute it, is our rounding times (scale * |q_i| * longest key + 8); em, that of a sum over n keys,
+which all weights of a row share, is our rounding times (4 + sqrt(n) / 4). An error of the scale moves
+all rows together: eps is the least-squares fit of the residuals on g_i = sum w (s - mean s) u, the
+change of a row for a relative change of the scale, each in units of N_i. It is known to 1 / sqrt(sum
+g^2 / N^2), and no better than to 16 of our roundings, which may tilt all rows alike: t is its distance
+from 0 in units of both. docs/certificate.md says it in words, with what the certificate cannot see.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from attnscope.core.mask import Mask
 from attnscope.core.probe import Probe, ProbeSums, probe
 from attnscope.core.scoring import Bound, Scoring, as_scoring, check_values
 from attnscope.core.tile import Normaliser, weigh
-from attnscope.core.verdict import NOT_CERTIFIABLE, THRESHOLDS, Measured, Thresholds, judge, measure
+from attnscope.core.verdict import NOT_CERTIFIABLE, Measured, Thresholds, judge, measure, thresholds_of
 from attnscope.core.walk import row_blocks, state_of_rows, walk_columns
 from attnscope.errors import ShapeError
 from attnscope.shapes import Key, Out, Query, Rows, Value
@@ -42,7 +44,7 @@ class Certificate:
 
     z: the largest |z| of a row, found in `row`.   rms: of z over rows.   rows: how many were compared.
     scale_error: the relative error of the scale, NaN where nothing would show it.   t: its distance from
-    0, in units of what rounding explains.   leverage: (t / scale_error)^2.
+    0, in units of what rounding explains.   leverage: how much the rows tell of it, summed (g / N)^2.
     missing, broken: rows whose out, or our sum alone, is not finite.
     verdict[batch][head]: "passed", "refused" or "not certifiable", with its reason (None where passed).
     dtype: the coarsest of the model's steps.   route: the name of what computed out.
@@ -84,8 +86,8 @@ def certify(
     """The certificate of one call, from the out (b h tq dv) that the model's own kernel returned for it.
 
     Rows that see no key are left out, and so are those not in `rows` (padded queries). Memory O(T); the signs
-    come from a generator of our own with this seed. `route` names the kernel; it is kept, and judged like any
-    other. `evening`: the factors of probe.evening_of, where calls are to be merged; None makes them from out.
+    come from a generator of our own with this seed. `route` names what computed out; route and dtype choose
+    the limits. `evening`: factors by probe.evening_of where calls are to be merged; None makes them from out.
 
     Raises ShapeError, DtypeError, MaskError or ScoringError.
     """
@@ -98,7 +100,7 @@ def certify(
             return without
         looking = probe(bound, v, out, seed=seed, evening=evening)
         parts = [_block(bound, looking, normaliser, block) for block in row_blocks(bound)]
-        nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, q.device)
+        nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, looking.count, q.device)
         return conclude(bound, looking, ProbeSums.over_rows([nothing, *parts]), chosen=chosen, route=route)
 
 
@@ -117,21 +119,29 @@ def conclude(
     counted = keys > 0
     if chosen is not None:
         counted = counted & chosen[:, None, block]
-    on_signs, length = looking.on_signs[..., block].double(), looking.length[..., block].double()
-    scatter = (sums.second - 2 * on_signs * sums.first + on_signs.square() * sums.mass).clamp(min=0)
-    of_scores = looking.ours * (_reach(bound)[..., block].double() + 8)
-    explained = looking.rounding**2 * (sums.largest * sums.second + length.square())
-    of_sums = looking.ours * (4 + keys.sqrt() / 4)
-    explained = explained + of_scores.square() * sums.largest * scatter + (of_sums * on_signs).square()
-    explained = (explained + looking.floor**2).sqrt()
+    on_signs = looking.on_signs[:, :, block].double()
+    explained = _explained(bound, looking, sums, keys, block)
     residual = on_signs - sums.first
-    z = (residual / explained).where(residual != 0, 0.0)
-    tilt = (sums.tilted - sums.tilt * sums.first) / explained
-    out_finite = on_signs.isfinite() & length.isfinite()
-    ours_finite = sums.first.isfinite() & ~explained.isnan()
-    found = measure(z, tilt, counted, out_finite=out_finite, ours_finite=ours_finite, start=start)
+    z = (residual / explained[..., None]).where(residual != 0, 0.0)
+    tilt = (sums.tilted - sums.tilt[..., None] * sums.first) / explained[..., None]
+    out_finite = on_signs.isfinite().all(dim=-1) & looking.length[:, :, block].isfinite()
+    ours_finite = sums.first.isfinite().all(dim=-1) & ~explained.isnan()
     dtype = looking.dtype
-    return assembled(found, judge(found, THRESHOLDS[dtype]), dtype, route)
+    found = measure(z, tilt, counted, dtype, out_finite=out_finite, ours_finite=ours_finite, start=start)
+    return assembled(found, judge(found, thresholds_of(route, dtype)), dtype, route)
+
+
+def _explained(bound: Bound, looking: Probe, sums: ProbeSums, keys: Tensor, block: slice) -> Tensor:
+    """N, what rounding explains of each row, (b h r): one for all vectors of signs."""
+    on_signs, length = looking.on_signs[:, :, block].double(), looking.length[:, :, block].double()
+    scatter = sums.second - 2 * (on_signs * sums.first).mean(dim=-1)
+    scatter = (scatter + on_signs.square().mean(dim=-1) * sums.mass).clamp(min=0)
+    of_scores = looking.ours * (_reach(bound)[:, :, block].double() + 8)
+    of_sums = looking.ours * (4 + keys.sqrt() / 4)
+    explained = looking.rounding**2 * (sums.largest * sums.second + length.square())
+    explained = explained + of_scores.square() * sums.largest * scatter
+    explained = explained + of_sums.square() * on_signs.square().mean(dim=-1)
+    return (explained + looking.floor**2).sqrt()
 
 
 def not_measured(bound: Bound, route: str = "sdpa") -> Certificate | None:
@@ -166,7 +176,7 @@ def _block(bound: Bound, looking: Probe, given: Normaliser | None, rows: slice) 
         given, own = state_of_rows(bound, rows).normaliser(), slice(None)
     else:
         own = rows
-    sums = ProbeSums.none(bound.shape.b, bound.shape.h, rows.stop - rows.start, bound.q.device)
+    sums = ProbeSums.none(bound.shape.b, bound.shape.h, rows.stop - rows.start, looking.count, bound.q.device)
     for tile in walk_columns(bound, rows):
         weights = weigh(bound, tile, given.peak[..., own], given.logsum[..., own])
         sums = sums.merge(looking.of_tile(tile, weights))
@@ -217,7 +227,7 @@ def assembled(
         broken=found.broken,
         verdict=tuple(tuple(verdict for verdict, _ in batch) for batch in verdicts),
         reason=tuple(tuple(reason for _, reason in batch) for batch in verdicts),
-        thresholds=THRESHOLDS[dtype],
+        thresholds=thresholds_of(route, dtype),
         dtype=dtype,
         route=route,
     )

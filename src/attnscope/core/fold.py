@@ -157,7 +157,8 @@ class _Folding:
         return no_rows_seen(self.bound, size, max(self.top, 1))
 
     def _no_sums(self, size: int) -> ProbeSums:
-        return ProbeSums.none(self.bound.shape.b, self.bound.shape.h, size, self.bound.q.device)
+        probes = self.certifying.count if isinstance(self.certifying, Probe) else 0
+        return ProbeSums.none(self.bound.shape.b, self.bound.shape.h, size, probes, self.bound.q.device)
 
     def _no_normaliser(self) -> Normaliser:
         none = self.bound.q.new_zeros(self.bound.shape.b, self.bound.shape.h, 0, dtype=self.bound.dtype)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from attnscope.core.arithmetic import ROUNDING
 from attnscope.core.certificate import Certificate, assembled
-from attnscope.core.probe import ROUNDING
-from attnscope.core.verdict import NOT_CERTIFIABLE, REFUSED, THRESHOLDS, Measured, judge
+from attnscope.core.verdict import NOT_CERTIFIABLE, REFUSED, Measured, judge, thresholds_of
 from attnscope.errors import ShapeError
 
 
@@ -31,7 +31,9 @@ def merge_certificates(parts: Sequence[Certificate], starts: Sequence[int]) -> C
     row = torch.stack([one.row + start for one, start in zip(parts, starts, strict=True)])
     largest, part = z.max(dim=0)
     count = rows.sum(dim=0)
+    dtype = max((one.dtype for one in parts), key=ROUNDING.__getitem__)
     found = Measured.of_sums(
+        dtype,
         z=largest.masked_fill(silent.any(dim=0) & (count == 0), torch.nan),
         row=row.gather(0, part[None])[0],
         squares=(rms.square() * rows).sum(dim=0),
@@ -41,8 +43,7 @@ def merge_certificates(parts: Sequence[Certificate], starts: Sequence[int]) -> C
         missing=missing.sum(dim=0),
         broken=broken.sum(dim=0),
     )
-    dtype = max((one.dtype for one in parts), key=ROUNDING.__getitem__)
-    verdicts = judge(found, THRESHOLDS[dtype])
+    verdicts = judge(found, thresholds_of(parts[-1].route, dtype))
     for at, b, h in silent.nonzero().tolist():
         if verdicts[b][h][0] != REFUSED:
             verdicts[b][h] = NOT_CERTIFIABLE, parts[at].reason[b][h]

@@ -48,7 +48,7 @@ def weights(
 def weigh(bound: Bound, tile: Tile, peak: Tensor, logsum: Tensor) -> Block:
     """The weights of a tile from its rows' peak and logsum, (b h r) each."""
     how = bound.arithmetic
-    weight = (shifted(bound, tile.scores, peak) - logsum[..., None]).exp_()
+    weight = shifted(bound, tile.scores, peak).sub_(logsum[..., None]).exp_()
     if not tile.whole:
         weight = weight.masked_fill(~tile.visible, 0.0)
     return rounded(rounded(weight, how.softmax), how.weights)

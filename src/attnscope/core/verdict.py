@@ -9,6 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attnscope.core.arithmetic import ROUNDING, compute_dtype
+
 PASSED, REFUSED, NOT_CERTIFIABLE = "passed", "refused", "not certifiable"
 
 
@@ -26,14 +28,24 @@ class Thresholds:
         return self.rms + (self.z - self.rms) / math.sqrt(max(rows, 1))
 
 
-THRESHOLDS = {
+COMMON = 16
+"""Roundings of ours that may tilt all rows alike, as a scale would: no number of rows averages them out."""
+
+DEFAULT = {
     torch.float64: Thresholds(z=60.0, rms=15.0, t=60.0),
     torch.float32: Thresholds(z=20.0, rms=5.0, t=20.0),
     torch.bfloat16: Thresholds(z=6.0, rms=1.5, t=8.0),
     torch.float16: Thresholds(z=6.0, rms=1.5, t=8.0),
 }
-"""By the coarsest dtype of the model's steps; `python -m benchmarks certificate` shows what clean heads
-reach."""
+"""By the coarsest dtype of the model's steps, for a route without a line of its own."""
+
+THRESHOLDS: dict[tuple[str, torch.dtype], Thresholds] = {}
+"""By route and dtype, from what clean heads reach: `python -m benchmarks calibrate` prints these lines."""
+
+
+def thresholds_of(route: str, dtype: torch.dtype) -> Thresholds:
+    """The limits of a route, by the last part of its name ("eager" of "huggingface/eager")."""
+    return THRESHOLDS.get((route.rsplit("/", 1)[-1], dtype), DEFAULT[dtype])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +69,18 @@ class Measured:
 
     @staticmethod
     def of_sums(
-        *, squares: Tensor, rows: Tensor, pull: Tensor, leverage: Tensor, **others: Tensor
+        dtype: torch.dtype, *, squares: Tensor, rows: Tensor, pull: Tensor, leverage: Tensor, **others: Tensor
     ) -> Measured:
-        """From sums over rows: of z^2, and of z * g / N (the pull) and (g / N)^2; others as they are."""
+        """From sums over rows: of z^2, and of z * g / N (the pull) and (g / N)^2; others as they are.
+
+        The error of the scale is known to 1 / sqrt(leverage), and no better than to COMMON roundings.
+        """
+        common = COMMON * ROUNDING[compute_dtype(dtype)]
         return Measured(
             rms=(squares / rows.clamp(min=1)).sqrt(),
             rows=rows,
             scale_error=pull / leverage,
-            t=(pull / leverage.sqrt()).where(leverage > 0, 0.0),
+            t=(pull / (leverage * (1 + leverage * common**2)).sqrt()).where(leverage > 0, 0.0),
             leverage=leverage,
             **others,
         )
@@ -84,20 +100,32 @@ class Head(NamedTuple):
 
 
 def measure(
-    z: Tensor, tilt: Tensor, counted: Tensor, *, out_finite: Tensor, ours_finite: Tensor, start: int = 0
+    z: Tensor,
+    tilt: Tensor,
+    counted: Tensor,
+    dtype: torch.dtype,
+    *,
+    out_finite: Tensor,
+    ours_finite: Tensor,
+    start: int = 0,
 ) -> Measured:
-    """z and tilt = g / N, (b h r) each, over the rows that are `counted` and finite on both sides."""
-    compared = counted & out_finite & ours_finite
-    z, tilt = z.where(compared, 0.0), tilt.where(compared, 0.0).nan_to_num(0.0, 0.0, 0.0)
-    rows = compared.sum(dim=-1)
-    largest, row = z.abs().max(dim=-1) if z.shape[-1] else (z.sum(dim=-1), rows)
+    """z and tilt = g / N, (b h r n) each, over the rows that are `counted` and finite on both sides.
+
+    The z of a row is the rms of its n.
+    """
+    compared = counted & out_finite & ours_finite  # (b h r)
+    z = z.where(compared[..., None], 0.0)
+    tilt = tilt.where(compared[..., None], 0.0).nan_to_num(0.0, 0.0, 0.0)
+    of_row, rows = z.square().mean(dim=-1), compared.sum(dim=-1)
+    largest, row = of_row.max(dim=-1) if of_row.shape[-1] else (of_row.sum(dim=-1), rows)
     return Measured.of_sums(
-        z=largest,
+        dtype,
+        z=largest.sqrt(),
         row=row + start,
-        squares=z.square().sum(dim=-1),
+        squares=of_row.sum(dim=-1),
         rows=rows,
-        pull=(z.where(z.isfinite(), 0.0) * tilt).sum(dim=-1),
-        leverage=tilt.square().sum(dim=-1),
+        pull=(z.where(z.isfinite(), 0.0) * tilt).sum(dim=(-2, -1)),
+        leverage=tilt.square().sum(dim=(-2, -1)),
         missing=(counted & ~out_finite).sum(dim=-1),
         broken=(counted & out_finite & ~ours_finite).sum(dim=-1),
     )
