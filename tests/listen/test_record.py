@@ -224,7 +224,7 @@ def test_a_model_that_makes_no_call_is_an_error_that_says_what_was_looked_for() 
         model(torch.zeros(2, 3))
     text = str(error.value)
     assert text.startswith("The Sequential ran, and no attention call was heard.")
-    assert "F.scaled_dot_product_attention" in text and 'attn_implementation="sdpa"' in text
+    assert "F.scaled_dot_product_attention" in text and "softmax over (batch, heads, queries, keys)" in text
 
 
 def test_a_block_in_which_nothing_ran_is_an_error_and_before_its_end_there_is_nothing_to_ask() -> None:

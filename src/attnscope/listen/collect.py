@@ -126,12 +126,12 @@ def _read(call: Call, name: str, reader: Reader) -> _Read:
     if call.causal or not readings:
         readings.append(everything(tq, tk, call.q.device, causal=call.causal))
     kind_is_cross = is_cross(name, call.module)
-    offset = None if kind_is_cross else 0 if call.causal else _offset(readings, tq, tk)
-    looks_back = not kind_is_cross and _looks_back_only(readings, tq, offset or 0)
+    offset = None if kind_is_cross else 0 if call.causal else offset_of(readings, tq, tk)
+    looks_back = not kind_is_cross and looks_back_only(readings, tq, offset or 0)
     return _Read(call, tuple(readings), offset, label(name, call, looks_back_only=looks_back))
 
 
-def _offset(readings: Sequence[Reading], tq: int, tk: int) -> int:
+def offset_of(readings: Sequence[Reading], tq: int, tk: int) -> int:
     """Where row 0 stands: where the last visible keys of all rows lie on one diagonal, on that; else rows
     are the last ones.
     """
@@ -145,7 +145,7 @@ def _offset(readings: Sequence[Reading], tq: int, tk: int) -> int:
     return max(tk - tq, 0)
 
 
-def _looks_back_only(readings: Sequence[Reading], tq: int, offset: int) -> bool:
+def looks_back_only(readings: Sequence[Reading], tq: int, offset: int) -> bool:
     """Whether no row sees a key after its own; a single row that stands last says nothing else."""
     own = torch.arange(tq, device=readings[0].lo.device) + offset + 1
     return any(bool((reading.last_key() <= own).all()) for reading in readings)

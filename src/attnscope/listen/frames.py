@@ -10,9 +10,24 @@ from typing import TYPE_CHECKING
 from torch import nn, overrides
 from torch.overrides import TorchFunctionMode
 
+from attnscope.listen.layout import Lengths
+
 if TYPE_CHECKING:
     from attnscope.listen.routes.sdpa import Heard
+    from attnscope.listen.routes.softmax import Grid
     from attnscope.listen.session import RunLog, Session
+    from attnscope.listen.summed import Summed
+
+
+@dataclass(eq=False)
+class Noted:
+    """What the softmax tap notes of a running module. lengths: on which it works.   made: grids that mixed
+    values, reduced, or why not.   foreign: shapes of softmax that are no grid of attention.
+    """
+
+    lengths: Lengths = field(default_factory=Lengths)
+    made: list[Summed | str] = field(default_factory=list)
+    foreign: list[tuple[int, ...]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -24,15 +39,17 @@ class Frame:
     session: Session
     log: RunLog
     put_aside: bool = False
+    noted: Noted = field(default_factory=Noted)
 
 
 @dataclass(eq=False)
 class Thread(threading.local):
     """frames: outermost first.   inside: where a route puts what it hears within a call it is already
-    listening to.
+    listening to. grids: probabilities on their way to a product.
     """
 
     frames: list[Frame] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
     inside: list[Heard] | None = None
     mode: TorchFunctionMode | None = None
 

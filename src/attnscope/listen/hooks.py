@@ -18,6 +18,7 @@ from torch.utils.hooks import RemovableHandle
 from attnscope.listen.ears import Ears
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.owners import owner_of
+from attnscope.listen.routes import softmax
 from attnscope.listen.routes.multihead import FUSED, FUSED_MODULES
 from attnscope.listen.session import RunLog, Session
 
@@ -54,6 +55,7 @@ def clear(session: Session) -> None:
         for log in {id(frame.log): frame.log for frame in here.frames if frame.session is session}.values():
             session.end(log)
         here.frames = [frame for frame in here.frames if frame.session is not session]
+        here.grids = [grid for grid in here.grids if grid.frame in here.frames]
     if not here.frames:
         here.inside = None
         here.drop_mode()
@@ -71,6 +73,7 @@ def _before(module: nn.Module, args: Any) -> None:
     log = _log_of(session, name)
     log.entered.setdefault(name, module)
     frame = Frame(module, name, session, log)
+    softmax.entered(frame, args)
     fused = isinstance(module, FUSED_MODULES)
     if fused and not isinstance(module, nn.TransformerEncoder):
         session.not_shown(frame, FUSED)
@@ -87,6 +90,7 @@ def _after(module: nn.Module, args: Any, result: Any) -> None:
     if frame is None or frame.module is not module:
         return
     here.frames.pop()
+    softmax.left(frame)
     if frame.put_aside and here.frames:
         here.push_mode(Ears())
     if not here.frames:

@@ -6,13 +6,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Protocol
 
 from torch import nn
 
-from attnscope.listen.call import Call
-
 CROSS = re.compile(r"encoder_?attn|enc_?dec_?attention|cross_?att", re.IGNORECASE)
 NUMBERS = ("layer_idx", "layer_index", "layer_id", "layer_number")
+
+
+class Labelled(Protocol):
+    """What a label is made of; `causal`: row i sees keys 0 .. i."""
+
+    @property
+    def module(self) -> nn.Module:
+        """The module that made the call."""
+
+    @property
+    def causal(self) -> bool:
+        """Whether the call itself said so."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +37,7 @@ class Label:
     number: int | None
 
 
-def label(name: str, call: Call, *, looks_back_only: bool) -> Label:
+def label(name: str, call: Labelled, *, looks_back_only: bool) -> Label:
     """The label of a call made by the module `name`; `looks_back_only`: no row sees a key after its own."""
     kind = "cross" if is_cross(name, call.module) else "self"
     return Label(kind, _stack(name, kind, call, looks_back_only), own_number(call.module))
@@ -49,7 +60,7 @@ def is_cross(name: str, module: nn.Module) -> bool:
     return bool(CROSS.search(name) or CROSS.search(type(module).__name__))
 
 
-def _stack(name: str, kind: str, call: Call, looks_back_only: bool) -> str:
+def _stack(name: str, kind: str, call: Labelled, looks_back_only: bool) -> str:
     if kind == "cross":
         return "decoder"
     parts = name.split(".")

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from attnscope.errors import NothingRecorded, RecordingError, ShapeError
 from attnscope.listen import hooks, owners
 from attnscope.listen.collect import KEEPS, Wanted
+from attnscope.listen.nothing import nothing
 from attnscope.listen.routes import huggingface
 from attnscope.listen.session import Progress, Session
 from attnscope.listen.silent import silent
@@ -54,7 +55,7 @@ def record(
         yield recording
     recording.missing.extend(_missing(session))
     if not session.taken:
-        raise _nothing(session, recording.missing)
+        raise nothing(session, recording.missing)
     if path is not None:
         recording.save(path)
 
@@ -80,38 +81,9 @@ def _missing(session: Session) -> list[NotShown]:
     """The calls that were refused, then the modules that were silent; each module once."""
     found = dict(session.refused)
     for log in session.logs:
-        for one in silent(log.entered, [*log.heard, *found]):
+        for one in silent(log.entered, [*log.heard, *found], log.foreign):
             found.setdefault(one.name, one)
     return sorted(found.values(), key=lambda one: (one.layer is None, one.layer or 0))
-
-
-def _nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
-    kind = type(session.model).__name__
-    if session.left_out:
-        return NothingRecorded(
-            f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
-            wanted="Layers and heads that the model has",
-        )
-    if not session.logs and not session.elsewhere:
-        return NothingRecorded(
-            f"The {kind} was not run inside the block, as far as could be heard",
-            wanted="A forward of the model that was handed to record()",
-            hint="A function compiled around the model makes its calls out of hearing: run it inside "
-            'torch.compiler.set_stance("force_eager"). Of nested recordings of one model the innermost hears',
-        )
-    if not session.logs:
-        return NothingRecorded(
-            f"The {kind} ran {session.elsewhere} times, in threads that were started outside the block",
-            wanted="Calls from the block's own thread, or from threads started inside it",
-            hint="Open the block inside the thread that runs the model",
-        )
-    reasons = "; ".join(f"{one.name or kind}: {one.reason}" for one in missing[:3])
-    return NothingRecorded(
-        f"The {kind} ran, and no attention call was heard" + (f" ({reasons})" if reasons else ""),
-        wanted="A call through transformers' attention registry or torch's F.scaled_dot_product_attention",
-        hint='For a Hugging Face model try attn_implementation="sdpa" or "eager" when loading it; some '
-        "families compute attention in their own code, and those are not heard yet",
-    )
 
 
 def _check(model: nn.Module, keep: str) -> None:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from torch import nn
 
 from attnscope.errors import AttnscopeError
+from attnscope.listen import collect, summed
 from attnscope.listen.call import Call, CannotShowError
-from attnscope.listen.collect import Wanted, collect
+from attnscope.listen.collect import Wanted
 from attnscope.listen.frames import Frame
 from attnscope.listen.naming import Label, own_number
 from attnscope.listen.quiet import quiet
 from attnscope.listen.reading import Reader
+from attnscope.listen.summed import Summed
 from attnscope.recording import NotShown, Recording, Run
 
 Progress = Callable[[int, str], None]
@@ -23,7 +25,10 @@ Progress = Callable[[int, str], None]
 
 @dataclass(eq=False)
 class RunLog:
-    """What happened in one run: its sites, and beside them what was entered and heard."""
+    """What happened in one run: its sites, and beside them what was entered and heard.
+
+    foreign: modules whose softmax was no grid of attention, with what it was.
+    """
 
     run: Run
     reader: Reader = field(default_factory=Reader)
@@ -31,6 +36,7 @@ class RunLog:
     heard: dict[str, int | None] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     layers: dict[tuple[str, str], dict[tuple[str, int], int]] = field(default_factory=dict)
+    foreign: dict[str, str] = field(default_factory=dict)
 
     def layer_of(self, name: str, order: int, label: Label) -> int:
         """The model's own number, else the order of first call within its kind and stack."""
@@ -56,6 +62,7 @@ class Session:
         self.taken = 0
         self.left_out = 0
         self.elsewhere = 0
+        self.lengths: dict[str, set[int]] = {}  # of keys, by module: a cache keeps them from run to run
         self._progress = progress
         self._lock = threading.RLock()
         self._modules: dict[str, nn.Module] = dict(
@@ -89,7 +96,7 @@ class Session:
                 for index, run in enumerate(self.recording.runs):
                     run.index = index
 
-    def take(self, frame: Frame, make: Callable[[], Call]) -> None:
+    def take(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
         """A route heard a call: it becomes a site, or a reason why it is not shown."""
         try:
             self._collect(frame, make)
@@ -102,7 +109,7 @@ class Session:
             frame.log.heard.setdefault(frame.name, None)
             self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, reason))
 
-    def _collect(self, frame: Frame, make: Callable[[], Call]) -> None:
+    def _collect(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
         with quiet():
             call = make()
         log = frame.log
@@ -110,7 +117,10 @@ class Session:
         order = log.calls[name]
         log.calls[name] += 1
         try:
-            site = collect(call, name=name, order=order, log=log, wanted=self.wanted)
+            if isinstance(call, Summed):
+                site = summed.collect(call, name=name, order=order, log=log, wanted=self.wanted)
+            else:
+                site = collect.collect(call, name=name, order=order, log=log, wanted=self.wanted)
         except AttnscopeError as error:
             raise CannotShowError(f"its numbers could not be read: {error}") from error
         if site is None:

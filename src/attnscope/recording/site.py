@@ -16,9 +16,11 @@ from torch import Tensor
 
 from attnscope.core.certificate import Certificate, certify
 from attnscope.core.fold import Summary, summarize
+from attnscope.core.masks import full
 from attnscope.core.replay import Reach, replay_head
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import Normaliser
+from attnscope.core.visible import Visible
 from attnscope.errors import NotKept, ShapeError, TooLarge, Uncertified
 from attnscope.recording.blocks import weights_block
 from attnscope.recording.cell import Cell, cell_of
@@ -26,6 +28,9 @@ from attnscope.recording.shelf import Shelf
 
 LARGEST_BLOCK = 2**24
 """Cells: the most that one call of weights() hands out (64 MB in float32)."""
+
+SIDE = 64
+"""Rows and columns of the blocks that a summary keeps where its weights can never be computed again."""
 
 Where = int | slice | None
 
@@ -41,7 +46,8 @@ class Site:
     among the keys, where there is one. kept: the model's numbers of the heads that were kept, None for all;
     tensors hold these alone, in this order. bit_exact: whether the replay equals the grid the model itself
     returned, bit for bit; None where it returned none. reach: what the replay computes together, None where
-    weights come from the normaliser.
+    weights come from the normaliser. d: None where q and k were not heard (route "softmax": the model's own
+    code made the grid, and a summary is all that is kept of it).
     """
 
     index: int
@@ -57,7 +63,7 @@ class Site:
     key_heads: int
     tq: int
     tk: int
-    d: int
+    d: int | None
     dv: int
     offset: int | None
     kept: tuple[int, ...] | None
@@ -103,6 +109,22 @@ class Site:
         return self.shelf.certificate
 
     @property
+    def heard_scores_alone(self) -> bool:
+        """Whether the model's own code made the grid, out of q and k that were not heard: weights() and
+        cell() then raise NotKept, and summary(), normaliser, visible() and certificate are all there is.
+        """
+        return self.d is None
+
+    @property
+    def seen(self) -> Visible:
+        """What each row may see, which needs neither q nor k."""
+        if self.heard_scores_alone:
+            kept = self.heads if self.kept is None else len(self.kept)
+            mask, offset = self.scoring.mask or full(), self.scoring.offset or 0
+            return mask.bind(self.batch, kept, self.tq, self.tk, offset, self.normaliser.peak.device)
+        return self.bound.visible
+
+    @property
     def bound(self) -> Bound:
         """The scoring with its q and k. Raises NotKept."""
         if "bound" not in self._memory:
@@ -143,10 +165,10 @@ class Site:
     def visible(
         self, head: int, rows: Where = None, cols: Where = None, *, batch: int = 0
     ) -> Bool[Tensor, "r c"]:
-        """Which cells of a block may be seen, (r c) bool. Raises NotKept, ShapeError."""
+        """Which cells of a block may be seen, (r c) bool. Raises NotKept (keep="summary"), ShapeError."""
         head_at, batch, row_cut, col_cut = self._place(head, batch, rows, cols)
         heads, batches = slice(head_at, head_at + 1), slice(batch, batch + 1)
-        seen = self.bound.visible.tile(row_cut, col_cut, heads=heads, batch=batches)[0, 0]
+        seen = self.seen.tile(row_cut, col_cut, heads=heads, batch=batches)[0, 0]
         return seen.expand(row_cut.stop - row_cut.start, col_cut.stop - col_cut.start)
 
     def cell(self, head: int, i: int, j: int, *, batch: int = 0, allow_uncertified: bool = False) -> Cell:
@@ -215,6 +237,14 @@ class Site:
 
     def _need(self, name: str) -> Tensor:
         tensor = self.shelf.tensor(name)
+        if tensor is None and self.heard_scores_alone:
+            raise NotKept(
+                f"{self.name} keeps no {name}: the model's own code made the grid of weights, and only its "
+                "summary is kept",
+                wanted="summary(), normaliser, visible() or certificate",
+                hint="Single weights can be shown of models that go through transformers' attention registry "
+                "or call F.scaled_dot_product_attention",
+            )
         if tensor is None:
             raise NotKept(
                 f"{name} of {self.name} was not kept: the recording was made with keep={self.keep!r}",

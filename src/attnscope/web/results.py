@@ -66,7 +66,7 @@ def _site(place: int, site: Site, summary: Summary) -> dict[str, Any]:
         "d": site.d,
         "tq": site.tq,
         "tk": site.tk,
-        "causal": site.bound.visible.is_causal(site.offset or 0),
+        "causal": site.seen.is_causal(site.offset or 0),
         "route": site.route,
         "dtype": str(site.dtype).removeprefix("torch."),
         "bit_exact": site.bit_exact,

@@ -14,10 +14,10 @@ from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, column_of, row_of, weights_of
 from attnscope.plain import plain
 from attnscope.recording import Cell, Site
+from attnscope.recording.site import SIDE
 from attnscope.web.refusals import Refusal
 
 LARGEST_GRID = 512  # rows and columns of one heatmap: 1 MB
-PICTURE = 64  # rows and columns of a small picture of a head
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,7 @@ class Views:
     def prepare(self, place: int) -> None:
         """Make what is asked of every head of a site, in one walk: its summary and its small picture."""
         site = self.sites[place]
-        step = max(1, math.ceil(max(site.tq, site.tk) / PICTURE))
-        block = step if step > 1 else None
-        summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
+        summary = site.summary() if site.heard_scores_alone else _summary(site)
         self._summaries[place] = summary
         self._pictures[place] = pictures(site, summary)
 
@@ -57,7 +55,7 @@ class Views:
         """Return every head's small picture (heads rows cols): HIDDEN where nothing is visible, NaN if
         refused.
 
-        Past PICTURE tokens a pixel is the largest weight of its block. Heads of calls with fewer keys are
+        Past SIDE tokens a pixel is the largest weight of its block. Heads of calls with fewer keys are
         filled up with HIDDEN.
         """
         for place in range(len(self.sites)):
@@ -113,6 +111,12 @@ class Views:
         if refusal is not None:
             raise refusal
         return site
+
+
+def _summary(site: Site) -> Summary:
+    step = max(1, math.ceil(max(site.tq, site.tk) / SIDE))
+    block = step if step > 1 else None
+    return summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
 
 
 def cell_fields(cell: Cell) -> dict[str, Any]:

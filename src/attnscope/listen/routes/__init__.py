@@ -3,11 +3,12 @@ the session of the frame that is running.
 
 huggingface: models that fetch their attention function from transformers' registry.
 sdpa: any code that calls F.scaled_dot_product_attention.
+softmax: models that compute attention in code of their own, of which a summary is kept.
 multihead: torch's own nn.MultiheadAttention and the transformer layers made of it.
 """
 
 from __future__ import annotations
 
-from attnscope.listen.routes import huggingface, multihead, sdpa
+from attnscope.listen.routes import huggingface, multihead, sdpa, softmax
 
-__all__ = ["huggingface", "multihead", "sdpa"]
+__all__ = ["huggingface", "multihead", "sdpa", "softmax"]

@@ -1,0 +1,110 @@
+"""The error of a recording in which nothing was heard: what ran, what was looked for, and what to try."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from attnscope.errors import NothingRecorded
+from attnscope.listen.session import Session
+from attnscope.listen.silent import LOOKS_LIKE_ATTENTION, without_softmax
+from attnscope.recording import NotShown
+
+LOOKED_FOR = (
+    "Looked for: transformers' attention registry, F.scaled_dot_product_attention, nn.MultiheadAttention, "
+    "and softmax over (batch, heads, queries, keys) followed by a product with the values"
+)
+REWRITE = (
+    "In code of your own, call F.scaled_dot_product_attention(q, k, v), or softmax(scores, dim=-1) @ v with "
+    "scores (batch, heads, queries, keys) and the number of heads as an attribute of the module (num_heads)"
+)
+
+
+def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
+    """The error for a session that took no call."""
+    kind = type(session.model).__name__
+    if session.left_out:
+        return NothingRecorded(
+            f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
+            wanted="Layers and heads that the model has",
+        )
+    if not session.logs and not session.elsewhere:
+        return NothingRecorded(
+            f"The {kind} was not run inside the block, as far as could be heard",
+            wanted="A forward of the model that was handed to record()",
+            hint="A function compiled around the model makes its calls out of hearing: run it inside "
+            'torch.compiler.set_stance("force_eager"). Of nested recordings of one model the innermost hears',
+        )
+    if not session.logs:
+        return NothingRecorded(
+            f"The {kind} ran {session.elsewhere} times, in threads that were started outside the block",
+            wanted="Calls from the block's own thread, or from threads started inside it",
+            hint="Open the block inside the thread that runs the model",
+        )
+    entered = {name: module for log in session.logs for name, module in log.entered.items()}
+    ran = f"The {kind} ran, and no attention call was heard"
+    if missing and all(without_softmax(entered[one.name]) for one in missing if one.name in entered):
+        return NothingRecorded(
+            f"{ran}: it has no softmax attention ({_listed(missing, kind)})",
+            wanted=LOOKED_FOR,
+            hint="There is nothing to show of such layers; a hybrid model's attention layers are shown",
+        )
+    listed = f" ({_listed(missing, kind)})" if missing else ""
+    return NothingRecorded(
+        f"{ran}{listed}. {_modules(session, entered)}", wanted=LOOKED_FOR, hint=_try(session)
+    )
+
+
+def _listed(missing: Sequence[NotShown], kind: str) -> str:
+    """The reasons, each once, with the modules that share it."""
+    by_reason: dict[str, list[str]] = {}
+    for one in missing:
+        by_reason.setdefault(one.reason, []).append(one.name or kind)
+    parts = []
+    for why, names in by_reason.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        parts.append(f"{names[0]}{more}: {why}")
+    return "; ".join(parts[:3])
+
+
+def _modules(session: Session, entered: dict[str, nn.Module]) -> str:
+    """Which modules ran, as far as could be heard."""
+    every = dict(session.model.named_modules())
+    scripted = [name for name, module in every.items() if isinstance(module, torch.jit.ScriptModule)]
+    if scripted:
+        return f"{scripted[0] or 'The whole model'} is TorchScript, which runs out of hearing"
+    like = [name for name, module in every.items() if LOOKS_LIKE_ATTENTION.search(type(module).__name__)]
+    idle = [name for name in like if name not in entered]
+    if like and len(idle) == len(like):
+        first = f"{idle[0]} ({type(every[idle[0]]).__name__})"
+        return f"Of its modules that are named as attention none was called, {first} among them"
+    running = [one for one in every.values() if not isinstance(one, nn.ModuleList | nn.ModuleDict)]
+    return f"{len(entered)} of its {len(running)} modules were called"
+
+
+def _try(session: Session) -> str:
+    """What a user can do next about a model that ran."""
+    advice = []
+    if any(isinstance(module, torch.jit.ScriptModule) for module in session.model.modules()):
+        advice.append("Record the model before torch.jit.script or torch.jit.trace")
+    if "torch._dynamo" in sys.modules:
+        advice.append(
+            "If a part of it is compiled (torch.compile), run the block inside "
+            'torch.compiler.set_stance("force_eager")'
+        )
+    if getattr(getattr(session.model, "config", None), "_attn_implementation", None) is not None:
+        advice.append(_other_attention(session.model))
+    return ". ".join([*advice, REWRITE])
+
+
+def _other_attention(model: nn.Module) -> str:
+    """What a Hugging Face model can be told; families with code of their own warn, and change nothing."""
+    if getattr(model, "_supports_sdpa", False):
+        return 'Load it with attn_implementation="sdpa" or "eager"'
+    return (
+        f"{type(model).__name__} computes attention in code of its own: attn_implementation and "
+        "set_attn_implementation change nothing in it"
+    )

@@ -1,0 +1,88 @@
+"""The product that mixes values with probabilities, in whichever way it was written: which operand is v, what
+is out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnscope.listen.layout import Layout
+
+PRODUCTS = (torch.matmul, Tensor.matmul, torch.bmm, Tensor.bmm, torch.einsum)
+"""Each way in which a product of two tensors is written; `a @ b` is the second."""
+
+
+class Mixed(NamedTuple):
+    """probabilities (b h tq tk), v (b hk tk dv) and out (b h tq dv) of one product."""
+
+    probabilities: Tensor
+    v: Tensor
+    out: Tensor
+
+
+def operands(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors that a product multiplies, in order."""
+    values = [*args, *kwargs.values()]
+    if function is torch.einsum and len(values) == 2 and isinstance(values[1], list | tuple):
+        values = list(values[1])
+    return [value for value in values if isinstance(value, Tensor)]
+
+
+def mixed(
+    function: Callable[..., Any], args: tuple[Any, ...], of: list[Tensor], at: int, out: Tensor, grid: Layout
+) -> Mixed | None:
+    """The product of probabilities, operand `at` of two, as values mixed; None where it is none."""
+    if len(of) != 2:
+        return None
+    three = (of[at], of[1 - at], out)  # probabilities, v, out
+    if function is torch.einsum:
+        orders = _orders(str(args[0]), at, [x.dim() for x in three])
+        return None if orders is None else _shaped(grid, *map(torch.permute, three, orders))
+    if at == 1:  # v^T @ probabilities^T is out^T
+        return _shaped(grid, *(x.transpose(-2, -1) if x.dim() > 1 else x for x in three))
+    return _shaped(grid, *three)
+
+
+def _shaped(grid: Layout, probabilities: Tensor, v: Tensor, out: Tensor) -> Mixed | None:
+    b, h, tq, tk = grid
+    lead = probabilities.shape[:-2]
+    if tuple(probabilities.shape[-2:]) != (tq, tk) or lead.numel() != b * h or v.dim() < 2:
+        return None
+    if v.shape[-2] != tk or tuple(out.shape) != (*lead, tq, v.shape[-1]):
+        return None
+    if v.dim() == 4 and tuple(lead) == (b, h):  # one key head for all stays one
+        v = v.expand(b, -1, -1, -1)
+    else:
+        v = v.expand(*lead, -1, -1).reshape(b, h, tk, v.shape[-1])
+    return Mixed(probabilities.reshape(b, h, tq, tk), v, out.reshape(b, h, tq, v.shape[-1]))
+
+
+def _orders(equation: str, at: int, dims: list[int]) -> list[list[int]] | None:
+    """The orders of axes that make an einsum (batch.. q k), (batch.. k d) -> (batch.. q d); None where it is
+    none of these.
+    """
+    terms, _, result = equation.replace(" ", "").partition("->")
+    of = terms.split(",")
+    if not result or len(of) != 2:
+        return None
+    one, two, out = (_named(term, dim) for term, dim in zip((of[at], of[1 - at], result), dims, strict=True))
+    key = [x for x in one if x in two and x not in out]
+    query = [x for x in one if x not in two and x in out]
+    width = [x for x in two if x not in one and x in out]
+    batch = [x for x in one if x in two and x in out]
+    orders = (batch + query + key, batch + key + width, batch + query + width)
+    fits = all(sorted(order) == sorted(term) for order, term in zip(orders, (one, two, out), strict=True))
+    if not fits or not len(key) == len(query) == len(width) == 1:
+        return None
+    return [[term.index(x) for x in order] for order, term in zip(orders, (one, two, out), strict=True)]
+
+
+def _named(term: str, dim: int) -> list[str]:
+    """The letters of a term, with a number for each axis that dots stand for, counted from the right."""
+    before, dots, after = term.partition("...")
+    spread = max(dim - len(before) - len(after), 0) if dots else 0
+    return [*before, *(str(spread - axis) for axis in range(spread)), *after]

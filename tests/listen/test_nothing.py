@@ -1,0 +1,143 @@
+"""A model that no route knows raises NothingRecorded in sentences that a user can act on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attnscope.errors import NothingRecorded
+from attnscope.listen import record
+
+
+class Projected(nn.Module):
+    """q, k, v of four heads, (b t h d) each; what is done with them is another matter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_heads = 4
+        self.qkv = nn.Linear(32, 96)
+
+    def parts(self, x: Tensor) -> list[Tensor]:
+        return [part.unflatten(-1, (4, 8)) for part in self.qkv(x).chunk(3, dim=-1)]
+
+
+class WrittenOutAttention(Projected):
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (part.transpose(1, 2) for part in self.parts(x))
+        weights = (q @ k.transpose(-2, -1) / 8**0.5).exp()
+        return (weights / weights.sum(dim=-1, keepdim=True) @ v).transpose(1, 2).flatten(2)
+
+
+class HeadsLastAttention(Projected):
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.parts(x)
+        weights = torch.einsum("bihd,bjhd->bihj", q, k).softmax(dim=-1)
+        return torch.einsum("bihj,bjhd->bihd", weights, v).flatten(2)
+
+
+class TinyLinearAttention(Projected):
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (part.transpose(1, 2).relu() for part in self.parts(x))
+        return (q @ (k.transpose(-2, -1) @ v)).transpose(1, 2).flatten(2)
+
+
+class Stack(nn.Module):
+    def __init__(self, kind: Callable[[], nn.Module], layers: int = 3) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(kind() for _ in range(layers))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = x + layer(x)
+        return x
+
+
+def said(model: Any) -> str:
+    with pytest.raises(NothingRecorded) as error, record(model):
+        model(torch.randn(2, 9, 32))
+    return str(error.value)
+
+
+REWRITE = (
+    "call F.scaled_dot_product_attention(q, k, v), or softmax(scores, dim=-1) @ v with scores (batch, heads"
+)
+
+
+def test_attention_written_out_as_exp_and_sum_is_named_and_the_way_out_is_said() -> None:
+    text = said(Stack(WrittenOutAttention))
+    assert text.startswith(
+        "The Stack ran, and no attention call was heard (layers.0 and 2 more: its attention"
+    )
+    assert "written out as exp and sum" in text and "7 of its 7 modules were called" in text
+    assert "Looked for: transformers' attention registry, F.scaled_dot_product_attention" in text
+    assert REWRITE in text and "attn_implementation" not in text
+
+
+def test_a_layout_of_ones_own_is_shown_with_its_shape() -> None:
+    text = said(Stack(HeadsLastAttention))
+    assert "layers.0 and 2 more: it computes attention in a layout of its own" in text
+    assert "softmax over (2, 9, 4, 9)" in text and REWRITE in text
+
+
+def test_a_model_without_softmax_attention_is_told_that_there_is_nothing_to_show() -> None:
+    text = said(Stack(TinyLinearAttention))
+    assert "it has no softmax attention (layers.0 and 2 more: TinyLinearAttention: linear attention" in text
+    assert "There is nothing to show of such layers" in text and REWRITE not in text
+
+
+def test_torchscript_is_said_to_run_out_of_hearing() -> None:
+    text = said(torch.jit.script(Stack(WrittenOutAttention)))
+    assert "TorchScript, which runs out of hearing" in text
+    assert "Record the model before torch.jit.script or torch.jit.trace" in text
+
+
+def test_a_compiled_part_is_said_to_be_one_that_may_be_compiled() -> None:
+    model = Stack(WrittenOutAttention)
+    inner = torch.compile(lambda layer, x: layer(x), backend="eager")
+
+    def forward(x: Tensor) -> Tensor:
+        for layer in model.layers:
+            x = inner(layer, x)
+        return x
+
+    model.forward = forward  # type: ignore[method-assign]
+    with torch.no_grad():
+        model(torch.randn(2, 9, 32))
+        text = said(model)
+    assert "none was called, layers.0 (WrittenOutAttention) among them" in text
+    assert "force_eager" in text
+
+
+def test_a_family_with_code_of_its_own_is_told_that_setting_the_implementation_changes_nothing() -> None:
+    import transformers as hf
+
+    sizes: dict[str, Any] = {
+        "vocab_size": 101, "hidden_size": 48, "num_hidden_layers": 1, "num_attention_heads": 6,
+    }  # fmt: skip
+    config = hf.LongformerConfig(
+        **sizes, intermediate_size=64, attention_window=[8], max_position_embeddings=130
+    )
+    model = hf.LongformerModel(config).eval()
+    with torch.no_grad(), pytest.raises(NothingRecorded) as error, record(model):
+        model(input_ids=torch.randint(3, 100, (1, 24)))
+    text = str(error.value)
+    assert "set_attn_implementation change nothing in it" in text and "layout of its own" in text
+
+
+def test_a_thread_from_outside_is_said_to_be_one() -> None:
+    model, begin, done = Stack(HeadsLastAttention), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begin.wait()
+        model(torch.randn(2, 9, 32))
+        done.set()
+
+    threading.Thread(target=work).start()
+    with pytest.raises(NothingRecorded, match="1 times, in threads that were started outside"), record(model):
+        begin.set()
+        done.wait()
