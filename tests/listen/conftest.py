@@ -32,6 +32,12 @@ def _build(family: str, attention: str) -> nn.Module:
         "eos_token_id": 2, "decoder_start_token_id": 1, "suppress_tokens": None,
         "begin_suppress_tokens": None,
     }  # fmt: skip
+    bart = {
+        "vocab_size": 101, "d_model": 48, "encoder_layers": 2, "decoder_layers": 2,
+        "encoder_attention_heads": 6,
+        "decoder_attention_heads": 6, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
+        "max_position_embeddings": 64, "forced_eos_token_id": None,
+    }  # fmt: skip
     gpt2 = {"vocab_size": 101, "n_embd": 48, "n_layer": 2, "n_head": 6, "bos_token_id": 1, "eos_token_id": 2}
     experts = {"sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}
     families: dict[str, tuple[type, Any]] = {
@@ -41,8 +47,18 @@ def _build(family: str, attention: str) -> nn.Module:
             hf.Gemma2ForCausalLM,
             hf.Gemma2Config(**GROUPED, sliding_window=7, query_pre_attn_scalar=8, attn_logit_softcapping=3.0),
         ),
+        "gemma3": (
+            hf.Gemma3ForCausalLM,
+            hf.Gemma3TextConfig(
+                **GROUPED,
+                sliding_window=7,
+                query_pre_attn_scalar=8,
+                layer_types=["sliding_attention", "full_attention"],
+            ),
+        ),
         "gpt-oss": (hf.GptOssForCausalLM, hf.GptOssConfig(**GROUPED, **experts)),
         "gpt2": (hf.GPT2LMHeadModel, hf.GPT2Config(**gpt2)),
+        "bart": (hf.BartForConditionalGeneration, hf.BartConfig(**bart)),
         "bert": (hf.BertModel, hf.BertConfig(**SIZES)),
         "albert": (hf.AlbertModel, hf.AlbertConfig(**SIZES, embedding_size=16)),
         "t5": (hf.T5ForConditionalGeneration, hf.T5Config(**t5, decoder_start_token_id=0)),
@@ -87,7 +103,7 @@ def inputs() -> Callable[..., dict[str, Tensor]]:
             mask = torch.ones(2, t, dtype=torch.long)
             mask[1, slice(0, 7) if pad == "left" else slice(t - 7, t)] = 0
             given["attention_mask"] = mask
-        if family == "t5":
+        if family in ("t5", "bart"):
             given["decoder_input_ids"] = ids[:, :13]
         return given
 

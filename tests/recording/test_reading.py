@@ -64,6 +64,20 @@ def test_every_truncated_and_every_flipped_file_is_named(verify: bool, saved: Pa
     touch_all(load(saved, verify=True))
 
 
+def test_a_recording_of_the_first_format_is_read(saved: Path) -> None:
+    path = saved / "manifest.json"
+    manifest: dict[str, Any] = json.loads(path.read_text())
+    for run in manifest["runs"]:
+        del run["forwards"]
+        for site in run["sites"]:
+            del site["segment"]
+    old = manifest | {"version": 1}
+    path.write_text(json.dumps(old | {"checksum": seal(old)}))
+    recording = load(saved, verify=True)
+    touch_all(recording)
+    assert [(site.segment, site.calls) for site in recording.sites] == [(0, None), (0, None)]
+
+
 def test_folders_of_others_and_of_the_future_are_told_apart(saved: Path, tmp_path: Path) -> None:
     path = saved / "manifest.json"
     manifest: dict[str, Any] = json.loads(path.read_text())
@@ -72,9 +86,9 @@ def test_folders_of_others_and_of_the_future_are_told_apart(saved: Path, tmp_pat
         changed = manifest | changes
         path.write_text(json.dumps(changed | {"checksum": seal(changed)}))
 
-    rewritten(version=2, libraries={"attnscope": "9.1"})
+    rewritten(version=3, libraries={"attnscope": "9.1"})
     text = broken(saved)
-    assert "format 2, written by attnscope 9.1" in text and "Update attnscope to read it" in text
+    assert "format 3, written by attnscope 9.1" in text and "Update attnscope to read it" in text
     rewritten(format="somebody else's")
     assert "some other program wrote it" in broken(saved)
     path.write_text("[]")

@@ -75,7 +75,7 @@ def test_a_summary_alone_comes_back(make_site: MakeSite, recording_of: Recording
 
 def test_tokens_missing_layers_and_versions_are_in_the_manifest(saved: Path) -> None:
     manifest = json.loads((saved / "manifest.json").read_text())
-    assert manifest["format"] == "attnscope recording" and manifest["version"] == 1
+    assert manifest["format"] == "attnscope recording" and manifest["version"] == 2
     assert manifest["libraries"]["torch"] == torch.__version__.split("+")[0] or manifest["libraries"]["torch"]
     assert load(saved).tokens == ["a"] * 37
     assert sorted(path.name for path in saved.iterdir()) == [

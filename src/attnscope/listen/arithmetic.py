@@ -26,11 +26,12 @@ class Matched:
     bit_exact: bool | None
 
 
-def match(call: Call, scoring: Scoring) -> Matched:
-    """The arithmetic of an eager call. Without a bit-equal candidate, the nearest one, and bit_exact is
-    False.
+def match(call: Call, scoring: Scoring, *, likely: Arithmetic | None = None) -> Matched:
+    """The arithmetic of an eager call; `likely` is tried first. Without a bit-equal candidate, the nearest
+    one, and bit_exact is False.
     """
-    candidates = list(dict.fromkeys(_candidates(call)))
+    first = [] if likely is None else [replace(likely, dropout=call.dropout)]
+    candidates = list(dict.fromkeys([*first, *_candidates(call)]))
     if call.grid is None or call.dropout > 0:
         return Matched(candidates[0], "head", None)
     block = next(iter(row_blocks(call.q.shape[2])), slice(0, 0))
@@ -39,6 +40,8 @@ def match(call: Call, scoring: Scoring) -> Matched:
     for candidate in candidates:
         bound = replace(bound, scoring=replace(scoring, arithmetic=candidate))
         distance = _distance(bound, call.grid, block)
+        if distance == 0 and call.q.shape[2] == 1:
+            return Matched(candidate, "call", True)  # all there is to compare
         reach = _reach(bound, call.grid) if distance == 0 else None
         if reach is not None:
             return Matched(candidate, reach, True)

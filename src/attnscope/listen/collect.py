@@ -1,12 +1,10 @@
-"""A call becomes a site: its mask read, its arithmetic matched, its rows normalised, its certificate made,
-its tensors kept.
-"""
+"""A call becomes a piece: mask read, arithmetic matched, rows normalised, certificate made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -14,24 +12,27 @@ from torch import Tensor
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
 from attnscope.core.certificate import certify
-from attnscope.core.fold import summarize
-from attnscope.core.scoring import Scoring
-from attnscope.core.walk import normaliser
+from attnscope.core.fold import Summary, summarize
+from attnscope.core.scoring import Bound, Scoring
+from attnscope.core.tile import Normaliser
+from attnscope.core.walk import normaliser_of
 from attnscope.listen.arithmetic import Matched, match
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.naming import Label, is_cross, label
 from attnscope.listen.quiet import quiet
 from attnscope.listen.reading import Reader, Reading, everything, of_heads
-from attnscope.recording.shelf import InMemory
-from attnscope.recording.site import Site
+from attnscope.recording.piece import Piece
 
 if TYPE_CHECKING:
-    from attnscope.listen.session import RunLog
+    from attnscope.listen.runs import RunLog
 
 KEEPS: dict[str, tuple[str, ...]] = {
     "summary": (), "qk": ("q", "k"), "qkv": ("q", "k", "v"), "all": ("q", "k", "v", "out"),
 }  # fmt: skip
 """What each value of keep= holds on to."""
+
+GUESSES = 64
+"""Rows of a call that may be guesses of assisted decoding, some of which are taken back."""
 
 Heads = Sequence[int] | Mapping[int, Sequence[int]] | None
 
@@ -73,8 +74,10 @@ class _Read:
     label: Label
 
 
-def collect(call: Call, *, name: str, order: int, log: RunLog, wanted: Wanted) -> Site | None:
-    """The site of a call; None where it was not asked for. Raises CannotShowError or an AttnscopeError."""
+def collect(call: Call, *, name: str, order: int, log: RunLog, wanted: Wanted) -> Piece | None:
+    """The piece that a call makes; None where it was not asked for. Raises CannotShowError or an
+    AttnscopeError.
+    """
     with quiet(call.q.device):
         read = _read(call, name, log.reader)
         layer = log.layer_of(name, order, read.label)
@@ -84,39 +87,59 @@ def collect(call: Call, *, name: str, order: int, log: RunLog, wanted: Wanted) -
             return None
         part = _of_heads(call, heads)
         scoring = _scoring(read, log.reader, heads)
-        matched = match(part, scoring) if call.eager else Matched(_dropped(call), None, None)
-        scoring = replace(scoring, arithmetic=matched.arithmetic)
-        return _site(
-            read,
-            part,
-            scoring,
-            matched,
-            where=(name, order, layer, len(log.run.sites)),
-            kept=heads,
-            keep=wanted.keep,
-        )
+        matched = Matched(_dropped(call), None, None)
+        if call.eager:
+            matched = match(part, scoring, likely=log.arithmetics.get(name))
+            log.arithmetics[name] = matched.arithmetic
+        bound = replace(scoring, arithmetic=matched.arithmetic).bind(part.q, part.k)
+        facts = _facts(read, name, order, layer) | {"kept": heads, "keep": wanted.keep}
+        return _piece(read, part, bound, matched, facts, growing=log.whole)
 
 
-def _site(
-    read: _Read, part: Call, scoring: Scoring, matched: Matched, *, where: tuple[str, int, int, int],
-    kept: tuple[int, ...] | None, keep: str,
-) -> Site:  # fmt: skip
-    call, (name, order, layer, index) = read.call, where
-    rows = normaliser(part.q, part.k, scoring)
-    certificate = certify(
-        part.q, part.k, part.v, part.out, scoring, rows, route=call.route.rsplit("/", 1)[-1]
+def _facts(read: _Read, name: str, order: int, layer: int) -> dict[str, Any]:
+    """What the site says of itself, sizes that grow left out."""
+    call = read.call
+    return {
+        "name": name, "order": order, "layer": layer, "kind": read.label.kind, "stack": read.label.stack,
+        "route": call.route, "dtype": call.q.dtype, "batch": call.q.shape[0], "heads": call.q.shape[1],
+        "key_heads": call.k.shape[1], "d": call.q.shape[3], "dv": call.v.shape[3],
+    }  # fmt: skip
+
+
+def _piece(
+    read: _Read, part: Call, bound: Bound, matched: Matched, facts: Mapping[str, Any], *, growing: bool
+) -> Piece:
+    rows, scoring, keep = normaliser_of(bound), bound.scoring, facts["keep"]
+    route = part.route.rsplit("/", 1)[-1]
+    used = part.k.shape[2] if read.offset is None or not growing else _used(bound)
+    return Piece(
+        tensors={name: getattr(part, name) for name in ("q", "k", "v", "out")},
+        keep=KEEPS[keep],
+        bound=bound,
+        normaliser=rows,
+        certificate=certify(part.q, part.k, part.v, part.out, scoring, rows, route=route),
+        summaries=_summaries(bound, rows, several=growing) if keep == "summary" else (),
+        offset=read.offset,
+        used=used,
+        bit_exact=matched.bit_exact,
+        reach=matched.reach,
+        facts=facts,
     )
-    summary = None
-    if keep == "summary":
-        summary = summarize(part.q, part.k, scoring, normaliser=rows)
-    tensors = {tensor: _own(getattr(part, tensor)) for tensor in KEEPS[keep]}
-    return Site(
-        index=index, name=name, order=order, layer=layer, kind=read.label.kind, stack=read.label.stack,
-        route=call.route, dtype=part.q.dtype, batch=call.q.shape[0], heads=call.q.shape[1],
-        key_heads=call.k.shape[1], tq=call.q.shape[2], tk=call.k.shape[2], d=call.q.shape[3],
-        dv=call.v.shape[3], offset=read.offset, kept=kept, keep=keep, bit_exact=matched.bit_exact,
-        reach=matched.reach, shelf=InMemory(tensors, scoring, rows, certificate, summary),
-    )  # fmt: skip
+
+
+def _used(bound: Bound) -> int:
+    """Keys up to the last that is a row's own or that a row sees: after it a static cache is empty."""
+    return min(max(bound.offset + bound.shape.tq, bound.visible.bounds(slice(None))[1]), bound.shape.tk)
+
+
+def _summaries(bound: Bound, rows: Normaliser, *, several: bool) -> list[Summary]:
+    """One summary, or one for each row where they may be visited again one by one (guesses that are checked
+    together).
+    """
+    tq = bound.shape.tq
+    apart = several and 1 < tq <= GUESSES and bound.offset > 0
+    blocks = [slice(i, i + 1) for i in range(tq)] if apart else [slice(0, tq)]
+    return [summarize(bound.q, bound.k, bound.scoring, normaliser=rows, rows=block) for block in blocks]
 
 
 def _read(call: Call, name: str, reader: Reader) -> _Read:

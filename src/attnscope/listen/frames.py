@@ -15,7 +15,8 @@ from attnscope.listen.layout import Lengths
 if TYPE_CHECKING:
     from attnscope.listen.routes.sdpa import Heard
     from attnscope.listen.routes.softmax import Grid
-    from attnscope.listen.session import RunLog, Session
+    from attnscope.listen.runs import RunLog
+    from attnscope.listen.session import Session
     from attnscope.listen.summed import Summed
 
 
@@ -44,11 +45,13 @@ class Frame:
 
 @dataclass(eq=False)
 class Thread(threading.local):
-    """frames: outermost first.   inside: where a route puts what it hears within a call it is already
-    listening to. grids: probabilities on their way to a product.
+    """frames: outermost first.   generating: runs of generate() that are going on.   inside: where a route
+    puts what it hears within a call it is already listening to.   grids: probabilities on their way to a
+    product.
     """
 
     frames: list[Frame] = field(default_factory=list)
+    generating: list[tuple[Session, RunLog]] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
     inside: list[Heard] | None = None
     mode: TorchFunctionMode | None = None
@@ -57,6 +60,18 @@ class Thread(threading.local):
     def top(self) -> Frame | None:
         """The innermost frame, if any."""
         return self.frames[-1] if self.frames else None
+
+    def generating_for(self, session: Session) -> RunLog | None:
+        """The run of a generate() that is going on in this thread for a recording, if any."""
+        return next((log for one, log in self.generating if one is session), None)
+
+    def forget(self, depth: int) -> None:
+        """Drops frames that an interrupt left behind above `depth`."""
+        del self.frames[depth:]
+        self.grids = [grid for grid in self.grids if grid.frame in self.frames]
+        if not self.frames:
+            self.inside = None
+            self.drop_mode()
 
     def push_mode(self, mode: TorchFunctionMode) -> None:
         """Starts listening in this thread."""

@@ -20,7 +20,8 @@ from attnscope.listen.frames import Frame, here
 from attnscope.listen.owners import owner_of
 from attnscope.listen.routes import softmax
 from attnscope.listen.routes.multihead import FUSED, FUSED_MODULES
-from attnscope.listen.session import RunLog, Session
+from attnscope.listen.runs import RunLog
+from attnscope.listen.session import Session
 
 _lock = threading.Lock()
 _users = 0
@@ -53,7 +54,7 @@ def clear(session: Session) -> None:
     """
     if any(frame.session is session for frame in here.frames):
         for log in {id(frame.log): frame.log for frame in here.frames if frame.session is session}.values():
-            session.end(log)
+            session.forward_over(log)
         here.frames = [frame for frame in here.frames if frame.session is not session]
         here.grids = [grid for grid in here.grids if grid.frame in here.frames]
     if not here.frames:
@@ -96,11 +97,11 @@ def _after(module: nn.Module, args: Any, result: Any) -> None:
     if not here.frames:
         here.drop_mode()
     if not any(one.log is frame.log for one in here.frames):
-        frame.session.end(frame.log)
+        frame.session.forward_over(frame.log)
 
 
 def _log_of(session: Session, name: str) -> RunLog:
     for frame in here.frames:
         if frame.session is session:
             return frame.log
-    return session.begin(name)
+    return here.generating_for(session) or session.begin(name)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.errors import NothingRecorded, RecordingError, ShapeError
-from attnscope.listen import hooks, owners
+from attnscope.listen import generating, hooks, owners
 from attnscope.listen.collect import KEEPS, Wanted
 from attnscope.listen.nothing import nothing
 from attnscope.listen.routes import huggingface
@@ -41,9 +41,9 @@ def record(
     keep: "summary" (statistics alone), "qk", "qkv", or "all" (adds out).   progress(done, name) is called
     after each recorded call; what it raises ends the forward.
 
-    Gives the Recording, which fills while the model runs. Each forward is a run; so is each step of
-    generate(). Raises NothingRecorded at the end of the block where nothing was heard, or at its start where
-    the model is compiled; RecordingError for options that mean nothing.
+    Gives the Recording, which fills while the model runs. Each forward is a run, and so is each generate(),
+    with all of its steps. Raises NothingRecorded at the end of the block where nothing was heard, or at its
+    start where the model is compiled; RecordingError for options that mean nothing.
     """
     _check(model, keep)
     _refuse_compiled(model)
@@ -68,6 +68,8 @@ def _listening(session: Session) -> Iterator[None]:
         undo.append(hooks.release)
         huggingface.acquire(session.model)
         undo.append(huggingface.release)
+        generating.acquire()
+        undo.append(generating.release)
         owners.enter(session)
         undo.append(lambda: owners.leave(session))
         yield

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from torch import nn
 
@@ -14,36 +12,14 @@ from attnscope.listen import collect, summed
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.collect import Wanted
 from attnscope.listen.frames import Frame
-from attnscope.listen.naming import Label, own_number
+from attnscope.listen.naming import own_number
 from attnscope.listen.quiet import quiet
-from attnscope.listen.reading import Reader
+from attnscope.listen.runs import RunLog
 from attnscope.listen.summed import Summed
-from attnscope.recording import NotShown, Recording, Run
+from attnscope.recording import NotShown, Recording, Run, Site
+from attnscope.recording.piece import Piece
 
 Progress = Callable[[int, str], None]
-
-
-@dataclass(eq=False)
-class RunLog:
-    """What happened in one run: its sites, and beside them what was entered and heard.
-
-    foreign: modules whose softmax was no grid of attention, with what it was.
-    """
-
-    run: Run
-    reader: Reader = field(default_factory=Reader)
-    entered: dict[str, nn.Module] = field(default_factory=dict)
-    heard: dict[str, int | None] = field(default_factory=dict)
-    calls: Counter[str] = field(default_factory=Counter)
-    layers: dict[tuple[str, str], dict[tuple[str, int], int]] = field(default_factory=dict)
-    foreign: dict[str, str] = field(default_factory=dict)
-
-    def layer_of(self, name: str, order: int, label: Label) -> int:
-        """The model's own number, else the order of first call within its kind and stack."""
-        if label.number is not None:
-            return label.number
-        taken = self.layers.setdefault((label.kind, label.stack), {})
-        return taken.setdefault((name, order), len(taken))
 
 
 class Session:
@@ -78,26 +54,36 @@ class Session:
         """The dotted name of a module within the model."""
         return self._names.get(id(module), otherwise)
 
-    def begin(self, name: str) -> RunLog:
-        """A run starts: the model, or a part of it, is called from outside."""
+    def begin(self, name: str, *, whole: bool = False) -> RunLog:
+        """A run starts: the model, or a part of it, is called from outside; `whole`: its generate() is."""
         with self._lock:
-            run = Run(len(self.recording.runs), name)
+            run = Run(len(self.recording.runs), name, forwards=0 if whole else 1)
             self.recording.runs.append(run)
-            log = RunLog(run)
+            log = RunLog(run, whole)
             self.logs.append(log)
             return log
 
+    def forward_over(self, log: RunLog) -> None:
+        """The outermost module of a forward has returned: the run is over, unless it is a generation."""
+        if log.whole:
+            log.next_forward()
+        else:
+            self.end(log)
+
     def end(self, log: RunLog) -> None:
         """A run is over: what was read of its masks is let go; a run in which nothing was heard is none."""
-        log.reader = Reader()
+        with quiet():
+            said = log.finish()
         with self._lock:
+            for one in said:
+                self.refused.setdefault(one.name, one)
             if not log.run.sites and log.run in self.recording.runs:
                 self.recording.runs.remove(log.run)
                 for index, run in enumerate(self.recording.runs):
                     run.index = index
 
     def take(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
-        """A route heard a call: it becomes a site, or a reason why it is not shown."""
+        """A route heard a call: it becomes a site or a part of one, or a reason why it is not shown."""
         try:
             self._collect(frame, make)
         except CannotShowError as reason:
@@ -117,18 +103,22 @@ class Session:
         order = log.calls[name]
         log.calls[name] += 1
         try:
+            piece: Piece | Site | None
             if isinstance(call, Summed):
-                site = summed.collect(call, name=name, order=order, log=log, wanted=self.wanted)
+                piece = summed.collect(call, name=name, order=order, log=log, wanted=self.wanted)
             else:
-                site = collect.collect(call, name=name, order=order, log=log, wanted=self.wanted)
+                piece = collect.collect(call, name=name, order=order, log=log, wanted=self.wanted)
+            if piece is None:
+                with self._lock:
+                    self.left_out += 1
+                return
+            with quiet():
+                why_not = log.take(piece, (name, order))
         except AttnscopeError as error:
             raise CannotShowError(f"its numbers could not be read: {error}") from error
-        if site is None:
-            with self._lock:
-                self.left_out += 1
-            return
+        if why_not is not None:
+            raise CannotShowError(why_not)
         with self._lock:
-            log.run.sites.append(site)
             self.taken += 1
             done = self.taken
         if self._progress is not None:

@@ -29,7 +29,7 @@ from attnscope.recording.shelf import InMemory
 from attnscope.recording.site import SIDE, Site
 
 if TYPE_CHECKING:
-    from attnscope.listen.session import RunLog
+    from attnscope.listen.runs import RunLog
 
 Record = TypeVar("Record", Summary, Normaliser, Certificate)
 

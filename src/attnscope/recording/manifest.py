@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 NAME = "manifest.json"
 FORMAT = "attnscope recording"
-VERSION = 1
+VERSION = 2
+"""2: sites joined from several calls, with `segment`, `calls`, and the forwards of a run."""
 
 PLAIN = (
     "index", "name", "order", "layer", "kind", "stack", "route", "batch", "heads", "key_heads", "tq", "tk",
-    "d", "dv", "offset", "keep", "bit_exact", "reach",
+    "d", "dv", "offset", "keep", "bit_exact", "reach", "segment",
 )  # fmt: skip
 """The fields of a site that are plain data."""
 
@@ -34,7 +35,12 @@ def describe(recording: Recording) -> dict[str, Any]:
         "missing": [vars(one) for one in recording.missing],
         "places": {stack: places.to_dict() for stack, places in recording.places.items()},
         "runs": [
-            {"index": run.index, "name": run.name, "sites": [facts(site) for site in run.sites]}
+            {
+                "index": run.index,
+                "name": run.name,
+                "forwards": run.forwards,
+                "sites": [facts(site) for site in run.sites],
+            }
             for run in recording.runs
         ],
     }

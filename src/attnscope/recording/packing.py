@@ -4,7 +4,7 @@ from files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from attnscope.core.masks import padding, spans
 from attnscope.core.scoring import Scoring
 from attnscope.errors import RecordingError
 from attnscope.recording.bits import Bits, bits_of
+from attnscope.recording.calls import COLUMNS, Calls
 
 Tensors = dict[str, Tensor]
 Fetch = Callable[[str], Tensor]
@@ -53,8 +54,7 @@ def pack_scoring(
     if scoring.bias is not None:
         plain["bias"] = _pack_bias(scoring.bias, tensors)
     if scoring.arithmetic is not None:
-        plain["arithmetic"] = {n: dtype_name(x) if isinstance(x, torch.dtype) else x for n, x in
-                               asdict(scoring.arithmetic).items()}  # fmt: skip
+        plain["arithmetic"] = _pack_arithmetic(scoring.arithmetic)
     return tensors, plain
 
 
@@ -123,6 +123,23 @@ def _unpack_bias(plain: Mapping[str, Any], fetch: Fetch) -> RelativeBias | KeyBi
     if plain["form"] == "tensor":
         return TensorBias(values)
     raise ValueError(f"unknown form of bias {plain['form']!r}")
+
+
+def pack_calls(calls: Calls) -> tuple[Tensors, list[dict[str, Any]]]:
+    """The calls of a joined site as a table of whole numbers and plain data."""
+    return {"calls": calls.table}, [_pack_arithmetic(one) for one in calls.arithmetics]
+
+
+def unpack_calls(plain: Sequence[Mapping[str, Any]], fetch: Fetch) -> Calls:
+    """The calls again. Raises KeyError, TypeError or ValueError where the data is not what was written."""
+    table = fetch("calls")
+    if table.dim() != 2 or table.shape[1] != COLUMNS or table.dtype != torch.int64:
+        raise ValueError(f"calls is {tuple(table.shape)} of {table.dtype}")
+    return Calls(table, tuple(map(_unpack_arithmetic, plain)))
+
+
+def _pack_arithmetic(arithmetic: Arithmetic) -> dict[str, Any]:
+    return {n: dtype_name(x) if isinstance(x, torch.dtype) else x for n, x in asdict(arithmetic).items()}
 
 
 def _unpack_arithmetic(plain: Mapping[str, Any]) -> Arithmetic:

@@ -27,8 +27,9 @@ from attnscope.core.scoring import Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.core.verdict import Thresholds
 from attnscope.errors import AttnscopeError, BrokenRecording
+from attnscope.recording.calls import Calls
 from attnscope.recording.manifest import FORMAT, NAME, PLAIN, VERSION, seal
-from attnscope.recording.packing import DTYPES, unpack_record, unpack_scoring
+from attnscope.recording.packing import DTYPES, unpack_calls, unpack_record, unpack_scoring
 from attnscope.recording.places import STACKS, Places, file_name, places_from
 from attnscope.recording.recording import NotShown, Recording, Run
 from attnscope.recording.site import Site
@@ -52,7 +53,12 @@ def load(path: str | Path, *, verify: bool = False) -> Recording:
     manifest = _manifest(folder)
     try:
         runs = [
-            Run(int(run["index"]), str(run["name"]), [_site(folder, entry) for entry in run["sites"]])
+            Run(
+                int(run["index"]),
+                str(run["name"]),
+                [_site(folder, entry) for entry in run["sites"]],
+                int(run.get("forwards", 1)),
+            )
             for run in manifest["runs"]
         ]
         missing = [NotShown(one["layer"], one["name"], one["reason"]) for one in manifest["missing"]]
@@ -146,6 +152,14 @@ class OnDisk:
         summary: Summary | None = self._record("summary", "Summary")
         return summary
 
+    @cached_property
+    def calls(self) -> Calls | None:
+        """The calls of a joined site."""
+        if "calls" not in self.stored:
+            return None
+        calls: Calls = self._built("calls", lambda plain: unpack_calls(plain, self.fetch))
+        return calls
+
     def _record(self, name: str, kind: str) -> Any:
         if name not in self.stored:
             return None
@@ -213,12 +227,13 @@ def _site(folder: Path, entry: Mapping[str, Any]) -> Site:
     names = _header(path, int(entry["bytes"]))
     shelf = OnDisk(path, str(entry["sha256"]), entry["orders"], entry["stored"], names)
     kept = entry["kept"]
-    plain = {field: entry[field] for field in PLAIN}
+    plain = {field: entry[field] for field in PLAIN if field != "segment"}
     return Site(
         **plain,
         dtype=DTYPES[entry["dtype"]],
         kept=None if kept is None else tuple(map(int, kept)),
         shelf=shelf,
+        segment=int(entry.get("segment", 0)),
     )
 
 

@@ -25,11 +25,14 @@ class NotShown:
 
 @dataclass(eq=False)
 class Run:
-    """One forward of the model. name: the module that was called, "" for the whole model."""
+    """One forward of the model, or one whole generate(). name: the module that was called, "" for the whole
+    model.   forwards: how many forwards it made.
+    """
 
     index: int
     name: str = ""
     sites: list[Site] = field(default_factory=list)
+    forwards: int = 1
 
     def site(
         self, layer: int, kind: str = "self", stack: str = "decoder", *, order: int | None = None

@@ -13,6 +13,7 @@ from attnscope.core.certificate import Certificate
 from attnscope.core.fold import Summary
 from attnscope.core.scoring import Scoring
 from attnscope.core.tile import Normaliser
+from attnscope.recording.calls import Calls
 
 
 class Shelf(Protocol):
@@ -37,6 +38,10 @@ class Shelf(Protocol):
     def summary(self) -> Summary | None:
         """The summary made at the call, where one was kept."""
 
+    @property
+    def calls(self) -> Calls | None:
+        """The calls of a joined site, None where it is one call."""
+
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
@@ -47,6 +52,7 @@ class InMemory:
     normaliser: Normaliser = field(repr=False)
     certificate: Certificate | None = field(default=None, repr=False)
     summary: Summary | None = field(default=None, repr=False)
+    calls: Calls | None = field(default=None, repr=False)
 
     def tensor(self, name: str) -> Tensor | None:
         """q, k, v or out, or None."""

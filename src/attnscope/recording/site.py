@@ -1,4 +1,5 @@
-"""A site: one attention call of a run, and every number that can be asked of it.
+"""A site: one attention call of a run, or all calls of one module in a generation, and every number that
+can be asked of it.
 
 Nothing T x T is kept: q, k and the normaliser are enough to recompute any block of weights, exactly.
 """
@@ -23,6 +24,7 @@ from attnscope.core.tile import Normaliser
 from attnscope.core.visible import Visible
 from attnscope.errors import NotKept, ShapeError, TooLarge, Uncertified
 from attnscope.recording.blocks import weights_block
+from attnscope.recording.calls import Calls, replayed
 from attnscope.recording.cell import Cell, cell_of
 from attnscope.recording.shelf import Shelf
 
@@ -37,7 +39,7 @@ Where = int | slice | None
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """One call of one attention module.
+    """One call of one attention module; in a run of generate() its calls joined into one grid.
 
     index: place in the run.   name: the module's dotted name.   order: how many calls of that module came
     before. layer: the model's own number where it has one, else the order of first call.   kind: "self" or
@@ -47,7 +49,8 @@ class Site:
     tensors hold these alone, in this order. bit_exact: whether the replay equals the grid the model itself
     returned, bit for bit; None where it returned none. reach: what the replay computes together, None where
     weights come from the normaliser. d: None where q and k were not heard (route "softmax": the model's own
-    code made the grid, and a summary is all that is kept of it).
+    code made the grid, and a summary is all that is kept of it). segment: where the calls of one generation
+    do not make one grid, which of their grids this is.
     """
 
     index: int
@@ -71,6 +74,7 @@ class Site:
     bit_exact: bool | None
     reach: Reach | None
     shelf: Shelf = field(repr=False)
+    segment: int = 0
     _memory: dict[str, Any] = field(default_factory=dict, repr=False, init=False)
 
     @property
@@ -125,6 +129,11 @@ class Site:
         return self.bound.visible
 
     @property
+    def calls(self) -> Calls | None:
+        """The calls of a generation that made its rows; None where it is one call."""
+        return self.shelf.calls
+
+    @property
     def bound(self) -> Bound:
         """The scoring with its q and k. Raises NotKept."""
         if "bound" not in self._memory:
@@ -157,6 +166,8 @@ class Site:
             )
         if not allow_uncertified:
             self._refuse_uncertified(head, head_at, batch)
+        if self.reach is not None and self.calls is not None:
+            return replayed(self.bound, self.calls, row_cut, col_cut, head=head_at, batch=batch)
         if self.reach is not None:
             grid = replay_head(self.bound, row_cut, head_at, batch=batch, reach=self.reach)
             return grid[:, col_cut]

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from attnscope.errors import RecordingError
 from attnscope.recording.manifest import FORMAT, NAME, VERSION, describe, libraries, seal
-from attnscope.recording.packing import Tensors, pack_record, pack_scoring
+from attnscope.recording.packing import Tensors, pack_calls, pack_record, pack_scoring
 from attnscope.recording.places import PICTURE, file_name
 from attnscope.recording.recording import Recording
 from attnscope.recording.site import Site
@@ -132,6 +132,9 @@ def _pack(site: Site) -> tuple[Tensors, dict[str, Any]]:
         if record is not None:
             more, stored[name] = pack_record(record, name)
             tensors.update(more)
+    if site.calls is not None:
+        table, stored["calls"] = pack_calls(site.calls)
+        tensors.update(table)
     return tensors | scored, stored
 
 

@@ -197,44 +197,6 @@ def test_autocast_casts_what_is_compared(
             assert all(site.bit_exact in (None, True) for site in recording.sites)
 
 
-@pytest.mark.parametrize("family", ["llama", "mistral", "gpt2", "t5"])
-def test_generate_gives_the_same_tokens_and_a_run_each_step(
-    family: str, tiny: Callable[..., nn.Module], inputs: Callable[..., dict[str, Tensor]]
-) -> None:
-    for attention in ("sdpa", "eager"):
-        model: Any = tiny(family, attention)
-        given = {name: x for name, x in inputs(family, "left", t=11).items() if name != "decoder_input_ids"}
-        options = {"max_new_tokens": 5, "do_sample": False, "pad_token_id": 0}
-        alone = model.generate(**given, **options)
-        with record(model) as recording:
-            heard = model.generate(**given, **options)
-        assert torch.equal(alone, heard)
-        steps = [run for run in recording.runs if any(site.stack == "decoder" for site in run.sites)]
-        assert len(steps) == 5
-        for i, step in enumerate(steps[1:], start=1):
-            for site in step.sites:
-                if site.kind == "cross":
-                    continue
-                cached = 7 if family == "mistral" else (1 if family == "t5" else 11) + i
-                assert (site.tq, site.heads, site.tk, site.offset) == (1, 6, cached, cached - 1)
-                for batch, head in every_head(site):
-                    assert site.certificate is not None and site.certificate.passed(batch, head), (i, site)
-
-
-def test_a_static_cache_longer_than_the_text_is_placed_by_its_mask(
-    tiny: Callable[..., nn.Module], inputs: Callable[..., dict[str, Tensor]]
-) -> None:
-    model: Any = tiny("llama")
-    given = inputs("llama", "left", t=11)
-    options = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0, "cache_implementation": "static"}
-    alone = model.generate(**given, **options)
-    with record(model) as recording:
-        heard = model.generate(**given, **options)
-    assert torch.equal(alone, heard)
-    assert [run.sites[0].offset for run in recording.runs] == [0, 11, 12, 13]
-    assert all(certified(Recording([one])) for one in recording.runs)
-
-
 @pytest.mark.parametrize("alibi", [False, True])
 def test_a_family_that_calls_the_kernel_itself_is_heard_by_the_plain_route(
     alibi: bool, inputs: Callable[..., dict[str, Tensor]]

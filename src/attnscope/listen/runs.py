@@ -1,0 +1,90 @@
+"""A run: one forward of the model, or one whole generate(), with all forwards that it makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import nn
+
+from attnscope.core.arithmetic import Arithmetic
+from attnscope.listen.naming import Label
+from attnscope.listen.reading import Reader
+from attnscope.recording import NotShown, Run
+from attnscope.recording.joining import Forward, Joining
+from attnscope.recording.piece import Piece
+from attnscope.recording.site import Site
+from attnscope.recording.strips import MemoryStrip, Strip
+
+Key = tuple[str, int]
+"""A module's name, and how many of its calls came before in the same forward."""
+
+Keep = Callable[[Site], Site]
+
+
+@dataclass(eq=False)
+class RunLog:
+    """What happens in one run. whole: a generate(), whose calls are joined.   keep(site): puts a site that is
+    complete where sites are kept.   strip(name): makes room for a tensor that grows.   foreign: modules whose
+    softmax was no grid of attention, with what it was.
+    """
+
+    run: Run
+    whole: bool = False
+    keep: Keep = field(default=lambda site: site, repr=False)
+    strip: Callable[[str], Strip] = field(default=lambda name: MemoryStrip(), repr=False)
+    reader: Reader = field(default_factory=Reader)
+    entered: dict[str, nn.Module] = field(default_factory=dict)
+    heard: dict[str, int | None] = field(default_factory=dict)
+    calls: Counter[str] = field(default_factory=Counter)
+    layers: dict[tuple[str, str], dict[Key, int]] = field(default_factory=dict)
+    foreign: dict[str, str] = field(default_factory=dict)
+    arithmetics: dict[str, Arithmetic | None] = field(default_factory=dict)
+    joinings: dict[Key, Joining] = field(default_factory=dict)
+    forward: Forward = field(default_factory=Forward)
+    ended: bool = False
+
+    def layer_of(self, name: str, order: int, label: Label) -> int:
+        """The model's own number, else the order of first call within its kind and stack."""
+        if label.number is not None:
+            return label.number
+        taken = self.layers.setdefault((label.kind, label.stack), {})
+        return taken.setdefault((name, order), len(taken))
+
+    def take(self, piece: Piece | Site, key: Key) -> str | None:
+        """A call that was collected, or a site by itself; why no more of its module is taken, None where it
+        was.
+        """
+        if isinstance(piece, Site) or not self.whole:
+            site = piece if isinstance(piece, Site) else piece.site(len(self.run.sites))
+            self.run.sites.append(self.keep(site))
+            return None
+        number = len(self.joinings)
+        joining = self.joinings.setdefault(key, Joining(lambda name: self.strip(f"{number}.{name}")))
+        if joining.full:
+            return f"{joining.why}; what came after the last of them is left out"
+        joining.take(piece, self.forward)
+        return None
+
+    def next_forward(self) -> None:
+        """One forward of a generation is over: calls are counted anew, and its masks are let go."""
+        self.reader = Reader()
+        self.calls.clear()
+        self.forward = Forward()
+        self.run.forwards += 1
+
+    def finish(self) -> list[NotShown]:
+        """The run is over: what has grown becomes sites. Gives a sentence for each layer of several grids."""
+        if self.ended:
+            return []
+        self.ended, self.reader = True, Reader()
+        said = [
+            NotShown(self.heard.get(name), name, joining.why)
+            for (name, _), joining in self.joinings.items()
+            if joining.why is not None
+        ]
+        for joining in self.joinings.values():
+            while joining.segments:  # each is let go before the next is put together
+                self.run.sites.append(self.keep(joining.segments.pop(0).site(len(self.run.sites))))
+        return said

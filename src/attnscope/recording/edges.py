@@ -1,0 +1,114 @@
+"""What the rows of many calls may see, as one mask in the columns of their site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from attnscope.core.mask import Mask
+from attnscope.core.masks import rule, spans
+from attnscope.core.visible import Rule, Visible
+from attnscope.recording.bits import Bits, bits_of
+from attnscope.recording.strips import MemoryStrip
+
+
+@dataclass(frozen=True, eq=False)
+class _Ruled:
+    """Rows start .. stop of the site, whose visible keys are bits; first: the column of bit 0."""
+
+    bits: Bits
+    start: int
+    stop: int
+    first: int
+
+
+@dataclass(eq=False)
+class Edges:
+    """Spans of each row, (b|1 h|1 t s) whole numbers, and bits beside them for rows that no spans can say."""
+
+    _lo: MemoryStrip = field(default_factory=MemoryStrip, repr=False)
+    _hi: MemoryStrip = field(default_factory=MemoryStrip, repr=False)
+    _shape: tuple[int, int, int] = (1, 1, 1)  # b|1, h|1, s
+    _ruled: list[_Ruled] = field(default_factory=list, repr=False)
+
+    def append(self, visible: Visible, rows: int, first: int) -> None:
+        """Adds the first `rows` rows of a call whose column 0 is column `first` of the site."""
+        held = visible.as_spans()
+        if held is None:
+            bits = bits_of(visible)
+            lo, hi = bits.lo, bits.hi
+            self._ruled.append(_Ruled(bits, self._lo.size, self._lo.size + rows, first))
+        else:
+            lo, hi = held.lo, held.hi
+        lo, hi = ((edge[:, :, :rows] + first).to(torch.int32) for edge in (lo, hi))
+        self._widen((lo.shape[0], lo.shape[1], lo.shape[3]))
+        for strip, edge in ((self._lo, lo), (self._hi, hi)):
+            strip.append(_fitted(edge, self._shape))
+
+    def cut(self, size: int) -> None:
+        """Keeps the first `size` rows."""
+        self._lo.cut(size)
+        self._hi.cut(size)
+        self._ruled = [replace(one, stop=min(one.stop, size)) for one in self._ruled if one.start < size]
+
+    def reorder(self, parents: Sequence[int]) -> None:
+        """Puts batch entry parents[b] in the place of b."""
+        order = list(parents)
+        if self._shape[0] > 1:
+            self._lo.reorder(order)
+            self._hi.reorder(order)
+        for at, one in enumerate(self._ruled):
+            packed = one.bits.packed
+            if packed.shape[0] > 1:
+                self._ruled[at] = replace(one, bits=replace(one.bits, packed=packed[order]))
+
+    def mask(self, offset: int) -> Mask:
+        """The mask of the site, whose row 0 stands at `offset`."""
+        mask = spans(self._lo.whole().long(), self._hi.whole().long())
+        return mask & rule(_looked_up(list(self._ruled), offset)) if self._ruled else mask
+
+    def _widen(self, shape: tuple[int, int, int]) -> None:
+        """Makes place for batches, heads or spans that differ from here on."""
+        wide = (max(self._shape[0], shape[0]), max(self._shape[1], shape[1]), max(self._shape[2], shape[2]))
+        if wide == self._shape or not self._lo.size:
+            self._shape = wide
+            return
+        self._shape = wide
+        for name in ("_lo", "_hi"):
+            widened = MemoryStrip()
+            widened.append(_fitted(getattr(self, name).whole(), wide))
+            setattr(self, name, widened)
+
+
+def _fitted(edge: Tensor, shape: tuple[int, int, int]) -> Tensor:
+    """(b|1 h|1 r s) in a wider shape; the spans that are added are empty."""
+    b, h, s = shape
+    return pad(edge, (0, s - edge.shape[3]), value=0).expand(b, h, -1, -1)
+
+
+def _looked_up(ruled: list[_Ruled], offset: int) -> Rule:
+    """True in rows that follow no bits: there the spans say all."""
+
+    def look(b: Tensor, h: Tensor, position: Tensor, key: Tensor) -> Tensor:
+        row = position - offset
+        seen = torch.ones((1, 1, row.numel(), key.numel()), dtype=torch.bool, device=key.device)
+        for one in ruled:
+            own = (row.flatten() >= one.start) & (row.flatten() < one.stop)
+            if not bool(own.any()):
+                continue
+            packed = one.bits.packed.to(key.device)
+            local = row.flatten()[own].view(1, 1, -1, 1) - one.start
+            column = (key - one.first).clamp(0, packed.shape[-1] * 8 - 1)
+            batch, head = (index if size > 1 else index.flatten()[:1].view(1, 1, 1, 1) * 0
+                           for index, size in zip((b, h), packed.shape[:2], strict=True))  # fmt: skip
+            held = (packed[batch, head, local, column // 8] >> (column % 8).to(torch.uint8)) & 1 == 1
+            seen = seen.expand(max(seen.shape[0], held.shape[0]), max(seen.shape[1], held.shape[1]), -1, -1)
+            seen = seen.clone()
+            seen[:, :, own] = held
+        return seen
+
+    return look
