@@ -1,0 +1,255 @@
+"""Plain PyTorch that computes softmax attention itself is heard however it is written; lookalikes are not."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attnscope.errors import NothingRecorded
+from attnscope.listen import record
+from attnscope.recording import Recording, Site
+
+B, T, WIDTH, HEADS, D = 3, 17, 32, 4, 8
+
+
+class Packed(nn.Module):
+    """Packed qkv and softmax by hand; `mix` is how probabilities and values meet."""
+
+    def __init__(self, mix: Callable[..., Tensor] | None = None) -> None:
+        super().__init__()
+        self.n_head = HEADS
+        self.qkv, self.proj = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.drop, self.soft = nn.Dropout(0.1), nn.Softmax(dim=-1)
+        self.mix = mix or (lambda own, s, v: s.softmax(-1) @ v)
+        with torch.no_grad():
+            self.qkv.weight[: 2 * WIDTH].mul_(5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (part.unflatten(-1, (HEADS, D)).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+        scores = q @ k.transpose(-2, -1) * D**-0.5
+        hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        self.scores = scores.masked_fill(hidden, -torch.inf)
+        return self.proj(self.mix(self, self.scores, v).transpose(1, 2).flatten(2))
+
+
+def flat(x: Tensor) -> Tensor:
+    return x.reshape(-1, *x.shape[2:])
+
+
+WAYS: dict[str, Callable[..., Tensor]] = {
+    "method and @": lambda own, s, v: s.softmax(-1) @ v,
+    "torch.softmax and matmul": lambda own, s, v: torch.matmul(torch.softmax(s, dim=3), v),
+    "functional, float32, bmm": lambda own, s, v: torch.bmm(
+        flat(F.softmax(s, dim=-1, dtype=torch.float32)), flat(v)
+    ).view(v.shape),
+    "special and einsum": lambda own, s, v: torch.einsum("bhij,bhjd->bhid", torch.special.softmax(s, -1), v),
+    "heads folded into the batch": lambda own, s, v: (flat(s).softmax(dim=2) @ flat(v)).view(v.shape),
+    "modules": lambda own, s, v: own.drop(own.soft(s)) @ v,
+    "einsum of a list, values in another order": lambda own, s, v: torch.einsum(
+        "bhij,jbhd->bhid", [s.softmax(-1), v.permute(2, 0, 1, 3)]
+    ),
+    "einsum with dots": lambda own, s, v: torch.einsum("...ij,...jd->...id", s.softmax(-1), v),
+    "transposed": lambda own, s, v: (v.mT @ s.softmax(-1).mT).mT,
+    "through copies and casts": lambda own, s, v: s.softmax(-1).clone().double().float().contiguous() @ v,
+    "keywords": lambda own, s, v: torch.matmul(input=torch.softmax(input=s, dim=-1), other=v),
+}
+
+
+def heard(model: nn.Module, x: Tensor | None = None) -> Recording:
+    x = torch.randn(B, T, WIDTH) if x is None else x
+    with torch.no_grad():
+        alone = model(x)
+        with record(model) as recording:
+            assert torch.equal(model(x), alone)
+    return recording
+
+
+def passed(site: Site) -> bool:
+    assert site.certificate is not None
+    return {word for row in site.certificate.verdict for word in row} == {"passed"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_of_writing_it_gives_the_same_summary(way: str) -> None:
+    model = Packed(WAYS[way]).eval()
+    (site,) = heard(model).sites
+    weights = model.scores.double().softmax(dim=-1)
+    assert (site.route, site.name, site.batch, site.heads, site.key_heads) == ("softmax", "", B, HEADS, HEADS)
+    assert passed(site) and (site.kind, site.stack, site.offset) == ("self", "decoder", 0)
+    for batch in range(B):
+        summary = site.summary(batch)
+        torch.testing.assert_close(summary.received[0].double(), weights[batch].sum(-2), rtol=0, atol=1e-5)
+        torch.testing.assert_close(summary.largest[0].double(), weights[batch].amax(-1), rtol=0, atol=1e-6)
+    assert float(weights[:, :, 3:].amax()) > 0.9
+    for row in range(T):
+        assert torch.equal(site.visible(2, row)[0], torch.arange(T) <= row)
+
+
+ALTERED: dict[str, Callable[..., Tensor]] = {
+    "one head is knocked out": lambda own, s, v: (
+        s.softmax(-1) * torch.tensor([1.0, 0, 1, 1]).view(4, 1, 1) @ v
+    ),
+    "the heads are mixed afterwards": lambda own, s, v: s.softmax(-1).flip(1).clone() @ v,
+    "renormalised in place": lambda own, s, v: s.softmax(-1).mul_(0.99) @ v,
+    "transposed by mistake": lambda own, s, v: s.softmax(-1).mT @ v,
+}
+
+
+@pytest.mark.parametrize("how", ALTERED)
+def test_probabilities_that_are_changed_on_their_way_are_refused(how: str) -> None:
+    (site,) = heard(Packed(ALTERED[how]).eval()).sites
+    assert site.certificate is not None
+    verdict = site.certificate.verdict[0]
+    assert verdict == (("passed", "refused") + ("passed",) * 2 if "one head" in how else ("refused",) * 4)
+
+
+class Heads(nn.Module):
+    """One module a head, as in teaching code."""
+
+    class Head(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.q, self.k, self.v = (nn.Linear(WIDTH, D) for _ in range(3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return (4 * self.q(x) @ self.k(x).mT).softmax(dim=-1) @ self.v(x)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_heads = 3
+        self.heads = nn.ModuleList(Heads.Head() for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+def test_a_module_of_one_head_is_never_taken_for_several() -> None:
+    recording = heard(Heads())  # 3 texts, and 3 heads that the outer module speaks of
+    assert [(site.name, site.batch, site.heads, site.stack) for site in recording.sites] == [
+        (f"heads.{i}", 3, 1, "encoder") for i in range(3)
+    ]
+    assert all(passed(site) for site in recording.sites)
+
+
+class Cross(nn.Module):
+    """Queries of one sequence, one key head of another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_heads = HEADS
+        self.q, self.kv = nn.Linear(WIDTH, HEADS * D), nn.Linear(WIDTH, 2 * D)
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        q = self.q(x).unflatten(-1, (HEADS, D)).transpose(1, 2)
+        k, v = (part[:, None] for part in self.kv(memory).chunk(2, dim=-1))
+        return ((q @ k.mT).softmax(dim=-1) @ v).transpose(1, 2).flatten(2)
+
+
+def test_cross_attention_with_one_key_head_has_no_offset() -> None:
+    model = Cross()
+    with record(model) as recording:
+        model(torch.randn(B, T, WIDTH), torch.randn(B, 5, WIDTH))
+    (site,) = recording.sites
+    assert (site.tq, site.tk, site.heads, site.key_heads, site.offset) == (T, 5, HEADS, 1, None) and passed(
+        site
+    )
+
+
+class Lookalike(nn.Module):
+    """A softmax that is no attention over positions."""
+
+    def __init__(self, made: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.num_heads = HEADS
+        self.experts, self.made = nn.Linear(WIDTH, B), made
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.made(self.experts(x) if x.dim() == 3 else x)
+
+
+VALUES = torch.randn(B, B, 7)
+
+LOOKALIKES: dict[str, Callable[[Tensor], Tensor]] = {
+    "a router over as many experts as texts": lambda gates: gates.softmax(dim=-1) @ VALUES,
+    "a router of flat tokens": lambda gates: gates.flatten(0, 1).softmax(dim=-1) @ VALUES[0],
+    "pooling over positions": lambda gates: gates.softmax(dim=1).mT @ gates,
+    "a vocabulary": lambda gates: gates.softmax(dim=-1),
+    "four axes of which none is a length": lambda gates: (
+        gates.repeat(1, 1, 4).view(B, 4, T, B).mT.softmax(dim=-1)[:, :, :, :5] @ torch.ones(B, 4, 5, 2)
+    ),
+    "blocks of rows": lambda gates: (
+        (gates.mT[:, None] * torch.ones(B, HEADS, 1, 1))[:, :, :2].softmax(dim=-1) @ gates[:, None]
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LOOKALIKES)
+def test_what_only_looks_like_attention_is_not_shown(what: str) -> None:
+    model = Lookalike(LOOKALIKES[what])
+    with pytest.raises(NothingRecorded), record(model):
+        model(torch.randn(B, T, WIDTH))
+
+
+def test_a_module_that_also_attends_in_blocks_gives_no_picture_at_all() -> None:
+    def both(own: Any, s: Tensor, v: Tensor) -> Tensor:
+        block = s[:, :, :4].nan_to_num(neginf=-9.0).softmax(dim=-1) @ v  # as BigBird's first and last rows
+        return s.softmax(dim=-1) @ v + F.pad(block, (0, 0, 0, T - 4))
+
+    with pytest.raises(NothingRecorded, match=r"in a layout of its own .* softmax over \(3, 4, 4, 17\)"):
+        heard(Packed(both).eval())
+
+
+def test_the_grid_is_let_go_once_its_values_are_mixed() -> None:
+    seen: list[tuple[bool, bool]] = []
+
+    def watched(own: Any, s: Tensor, v: Tensor) -> Tensor:
+        scores = s + 0.0
+        weights = scores.softmax(dim=-1)
+        grids = weakref.ref(scores), weakref.ref(weights)
+        out = weights @ v
+        del scores, weights
+        seen.append((grids[0]() is None, grids[1]() is None))
+        return out
+
+    model = Packed(watched).eval()
+    with torch.no_grad(), record(model) as recording:
+        model(torch.randn(B, T, WIDTH))
+    assert seen == [(True, True)]
+    (site,) = recording.sites
+    kept = [x for x in vars(site.summary()).values() if isinstance(x, Tensor)]
+    assert len(kept) > 10 and site.shelf.tensor("q") is None
+
+
+def test_scores_that_are_overwritten_before_the_product_are_not_shown() -> None:
+    def careless(own: Any, s: Tensor, v: Tensor) -> Tensor:
+        scores = s + 0.0
+        weights = scores.softmax(dim=-1)
+        scores.zero_()
+        return weights @ v
+
+    with pytest.raises(NothingRecorded, match="its scores were overwritten before its values were mixed"):
+        heard(Packed(careless).eval())
+
+
+def test_training_with_gradients_is_left_alone() -> None:
+    model, x = Packed().train(), torch.randn(B, T, WIDTH)
+
+    def step() -> tuple[Tensor, list[Tensor | None]]:
+        model.zero_grad()
+        out = model(x)
+        out.square().sum().backward()
+        return out.detach(), [p.grad.clone() for p in model.parameters() if p.grad is not None]  # type: ignore[misc]
+
+    alone = step()
+    with record(model) as recording:
+        listened = step()
+    assert torch.equal(alone[0], listened[0])
+    assert all(torch.equal(a, b) for a, b in zip(alone[1], listened[1], strict=True))  # type: ignore[arg-type]
+    assert len(recording.sites) == 1 and passed(recording.sites[0])
+    assert not recording.sites[0].summary().entropy.requires_grad
