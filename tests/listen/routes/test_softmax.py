@@ -176,9 +176,7 @@ def test_what_is_not_kept_is_refused_in_words_and_the_rest_comes_back_from_disk(
     with torch.no_grad(), record(model, path=tmp_path / "look") as recording:
         model(**given())
     for site in (recording.site(1), load(tmp_path / "look", verify=True).site(1)):
-        message = (
-            r"self_attention keeps no q: the model's own code made the grid of weights, and only its summary"
-        )
+        message = "has no q and no single weights: the model's own code made the grid of them, and only its"
         with pytest.raises(NotKept, match=message):
             site.weights(0)
         with pytest.raises(NotKept, match="summary\\(\\), normaliser, visible\\(\\) or certificate"):
