@@ -10,6 +10,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import (
     BertConfig,
     BertForMaskedLM,
+    BloomConfig,
+    BloomForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
@@ -93,6 +95,24 @@ def llama_folder(folder: Path, tokenizer: PreTrainedTokenizerFast | None = None)
         eos_token_id=0,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def bloom_folder(folder: Path) -> Path:
+    """Write a causal model that computes attention in code of its own: 2 layers of 4 heads."""
+    tokenizer = byte_level()
+    torch.manual_seed(4)
+    config = BloomConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        n_layer=2,
+        n_head=4,
+        initializer_range=0.4,
+        bos_token_id=None,
+        eos_token_id=0,
+    )
+    BloomForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

@@ -8,7 +8,7 @@
 /**
  * One call of an attention module.
  * @typedef {{site: number, layer: number, kind: "self"|"cross", stack: "decoder"|"encoder", name: string, heads: number,
- *   key_heads: number, d: number, tq: number, tk: number, causal: boolean, route: string, dtype: string,
+ *   key_heads: number, d: number|null, tq: number, tk: number, causal: boolean, route: string, dtype: string,
  *   bit_exact: boolean|null, entropy: number[], certificate: Verdict[]}} Site
  */
 /** @typedef {{layer: number, name: string, reason: string}} Missing */

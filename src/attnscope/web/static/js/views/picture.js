@@ -85,6 +85,7 @@ class Picture {
     this.#waiting = false
     if (!isSite(at)) return this.#missing(at, result)
     if (at.certificate[head]?.verdict === 'refused') return this.#refused(at, head, result)
+    if (at.d === null) return this.#summed(at, head, result)
     const { i, j, numbers } = data
     const problem = numbers.problem({ site: at, head }, i, j ?? 0)
     if (problem) return this.#failed(problem)
@@ -171,6 +172,18 @@ class Picture {
     put(this.cards, card({
       bad: true, title: `${name} head ${head} refused`, text: `Its rows do not re-add to the model’s output${figures}. Nothing of this head is drawn.`, hint: verdict.reason ?? '',
       button: other < 0 ? null : { label: `Go to head ${other}`, act: () => this.on.chooseHead(site, other) },
+    }))
+    return null
+  }
+
+  /** @param {Site} site @param {number} head @param {Result} result */
+  #summed(site, head, result) {
+    const name = longName(site, result)
+    this.#show(`${name} · Head ${head}`, this.#about(site, head, { start: 0, size: site.tq }, { start: 0, size: site.tk }), false)
+    put(this.cards, card({
+      title: `${name} head ${head}: a summary alone`,
+      text: 'This model computes attention in code of its own. What was heard is its softmax: its small picture, its entropy and its certificate are exact, but q and k are not known, so there are no single weights to open.',
+      hint: 'Models that use transformers’ attention functions, or F.scaled_dot_product_attention, are shown weight by weight',
     }))
     return null
   }
