@@ -1,4 +1,4 @@
-"""A model that computes attention in its own code has pictures and certificates on the page, and no weights."""
+"""A model that computes attention in its own code has pictures and certificates on the page, no weights."""
 
 from __future__ import annotations
 
