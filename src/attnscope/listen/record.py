@@ -20,6 +20,7 @@ from attnscope.listen.session import Progress, Session
 from attnscope.listen.silent import silent
 from attnscope.recording import NotShown, Recording
 from attnscope.recording.recording import Tokens
+from attnscope.recording.writing import Partial, cannot_write
 
 
 @contextmanager
@@ -36,10 +37,11 @@ def record(
     """Listens to every attention call of `model` inside the block; what the model computes stays the same,
     bit for bit.
 
-    tokens: ids (b, t) or a list of strings, kept with the recording.   path: where to save it at the end of
-    the block. layers: the layers to keep, None for all.   heads: the heads to keep, or {layer: heads}.
-    keep: "summary" (statistics alone), "qk", "qkv", or "all" (adds out).   progress(done, name) is called
-    after each recorded call; what it raises ends the forward.
+    tokens: ids (b, t) or a list of strings, kept with the recording.   path: where to write it, each site as
+    it comes; at the end of the block the folder is put in its place, and the recording reads from it.
+    layers: the layers to keep, None for all.   heads: the heads to keep, or {layer: heads}.   keep:
+    "summary" (statistics alone), "qk", "qkv", or "all" (adds out).   progress(done, name) is called after
+    each recorded call; what it raises ends the forward.
 
     Gives the Recording, which fills while the model runs. Each forward is a run, and so is each generate(),
     with all of its steps. Raises NothingRecorded at the end of the block where nothing was heard, or at its
@@ -50,14 +52,29 @@ def record(
     model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
     wanted = Wanted(keep, _numbers(layers), heads)
     recording = Recording(tokens=_tokens(tokens), model=_described(model), keep=keep)
-    session = Session(model, recording, wanted, progress)
-    with _listening(session):
-        yield recording
+    partial = None if path is None else Partial(Path(path))
+    session = Session(model, recording, wanted, progress, partial)
+    try:
+        with _listening(session):
+            yield recording
+        _end(session, partial)
+    except BaseException:
+        if partial is not None:
+            partial.discard()
+        raise
+
+
+def _end(session: Session, partial: Partial | None) -> None:
+    """What is missing is said, and a recording on disk is put in its place."""
+    recording = session.recording
     recording.missing.extend(_missing(session))
     if not session.taken:
         raise nothing(session, recording.missing)
-    if path is not None:
-        recording.save(path)
+    if partial is not None:
+        if session.fault is not None:
+            fault = session.fault
+            raise cannot_write(fault, partial.path) if isinstance(fault, OSError) else fault
+        partial.commit(recording)
 
 
 @contextmanager

@@ -86,5 +86,7 @@ class RunLog:
         ]
         for joining in self.joinings.values():
             while joining.segments:  # each is let go before the next is put together
-                self.run.sites.append(self.keep(joining.segments.pop(0).site(len(self.run.sites))))
+                grown = joining.segments.pop(0)
+                self.run.sites.append(self.keep(grown.site(len(self.run.sites))))
+                grown.drop()
         return said

@@ -18,6 +18,7 @@ from attnscope.listen.runs import RunLog
 from attnscope.listen.summed import Summed
 from attnscope.recording import NotShown, Recording, Run, Site
 from attnscope.recording.piece import Piece
+from attnscope.recording.writing import Partial
 
 Progress = Callable[[int, str], None]
 
@@ -28,7 +29,12 @@ class Session:
     """
 
     def __init__(
-        self, model: nn.Module, recording: Recording, wanted: Wanted, progress: Progress | None = None
+        self,
+        model: nn.Module,
+        recording: Recording,
+        wanted: Wanted,
+        progress: Progress | None = None,
+        partial: Partial | None = None,
     ) -> None:
         self.model = model
         self.recording = recording
@@ -39,7 +45,9 @@ class Session:
         self.left_out = 0
         self.elsewhere = 0
         self.lengths: dict[str, set[int]] = {}  # of keys, by module: a cache keeps them from run to run
+        self.fault: OSError | AttnscopeError | None = None
         self._progress = progress
+        self._partial = partial
         self._lock = threading.RLock()
         self._modules: dict[str, nn.Module] = dict(
             model.named_modules()
@@ -60,6 +68,8 @@ class Session:
             run = Run(len(self.recording.runs), name, forwards=0 if whole else 1)
             self.recording.runs.append(run)
             log = RunLog(run, whole)
+            if self._partial is not None:
+                self._on_disk(log, self._partial, len(self.logs))
             self.logs.append(log)
             return log
 
@@ -72,8 +82,11 @@ class Session:
 
     def end(self, log: RunLog) -> None:
         """A run is over: what was read of its masks is let go; a run in which nothing was heard is none."""
-        with quiet():
-            said = log.finish()
+        try:
+            with quiet():
+                said = log.finish()
+        except (OSError, AttnscopeError) as error:
+            self.fault, said = self.fault or error, []
         with self._lock:
             for one in said:
                 self.refused.setdefault(one.name, one)
@@ -94,6 +107,11 @@ class Session:
         with self._lock:
             frame.log.heard.setdefault(frame.name, None)
             self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, reason))
+
+    @staticmethod
+    def _on_disk(log: RunLog, partial: Partial, number: int) -> None:
+        log.keep = lambda site: partial.keep(site, f"run{number:04d}-site{site.index:04d}.safetensors")
+        log.strip = lambda name: partial.strip(f"run{number:04d}.{name}")
 
     def _collect(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
         with quiet():
@@ -116,6 +134,9 @@ class Session:
                 why_not = log.take(piece, (name, order))
         except AttnscopeError as error:
             raise CannotShowError(f"its numbers could not be read: {error}") from error
+        except OSError as error:
+            self.fault = self.fault or error
+            raise CannotShowError(f"it could not be written: {error.strerror or error}") from error
         if why_not is not None:
             raise CannotShowError(why_not)
         with self._lock:

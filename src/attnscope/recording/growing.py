@@ -109,6 +109,13 @@ class Growing:
             shelf=InMemory(tensors, scoring, normaliser, certificate, summary, calls),
         )  # fmt: skip
 
+    def drop(self) -> None:
+        """Lets go what has grown."""
+        for strip in self._held.values():
+            strip.drop()
+        if self.sums is not None:
+            self.sums.drop()
+
     def _add(self, name: str, x: Tensor) -> None:
         if name not in self._held:
             self._held[name] = self.strip(name)

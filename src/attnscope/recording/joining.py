@@ -52,6 +52,8 @@ class Joining:
         prints = fingerprints(k, v)
         is_self = piece.offset is not None
         if self.segments and is_self and piece.past == 0:
+            for grown in self.segments:
+                grown.drop()
             self.segments, self.breaks, self.revisited = [], [], True
         if not self.segments:
             self._open(piece, prints, forward)

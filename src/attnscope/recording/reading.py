@@ -49,14 +49,15 @@ def load(path: str | Path, *, verify: bool = False) -> Recording:
     verify: read and check the content of every file now. Raises BrokenRecording, which names the file and
     the fault.
     """
-    folder = _whole_folder(Path(os.path.abspath(path)))  # noqa: PTH100 - as in writing
+    home = Home(_whole_folder(Path(os.path.abspath(path))))  # noqa: PTH100 - as in writing
+    folder = home.path
     manifest = _manifest(folder)
     try:
         runs = [
             Run(
                 int(run["index"]),
                 str(run["name"]),
-                [_site(folder, entry) for entry in run["sites"]],
+                [_site(home, entry) for entry in run["sites"]],
                 int(run.get("forwards", 1)),
             )
             for run in manifest["runs"]
@@ -78,16 +79,29 @@ def load(path: str | Path, *, verify: bool = False) -> Recording:
     return recording
 
 
+@dataclass(eq=False)
+class Home:
+    """The folder of a recording; it moves once, when a recording that was being written is whole."""
+
+    path: Path
+
+
 @dataclass(frozen=True, eq=False)
 class OnDisk:
     """The shelf of one file. Safe to share between threads."""
 
-    path: Path
+    home: Home
+    file: str
     sha256: str
     orders: Mapping[str, list[int]]
     stored: Mapping[str, Any]
     names: frozenset[str]
     _held: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """Where the file is now."""
+        return self.home.path / self.file
 
     def tensor(self, name: str) -> Tensor | None:
         """q, k, v or out; None where it was not kept."""
@@ -176,6 +190,12 @@ class OnDisk:
             ) from error
 
 
+def shelf_of(home: Home, entry: Mapping[str, Any]) -> OnDisk:
+    """The shelf of a file that was written just now."""
+    names = frozenset(entry["names"])
+    return OnDisk(home, entry["file"], entry["sha256"], entry["orders"], entry["stored"], names)
+
+
 def _whole_folder(path: Path) -> Path:
     """The folder itself, or where a save was cut short in the middle of its renames, the newest whole one
     beside it.
@@ -219,13 +239,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _site(folder: Path, entry: Mapping[str, Any]) -> Site:
-    name = str(entry["file"])
+def _site(home: Home, entry: Mapping[str, Any]) -> Site:
+    folder, name = home.path, str(entry["file"])
     if Path(name).name != name or name in ("", ".", ".."):
         raise _broken(folder / NAME, f"it names the file {name!r}, which does not lie in the folder")
-    path = folder / name
-    names = _header(path, int(entry["bytes"]))
-    shelf = OnDisk(path, str(entry["sha256"]), entry["orders"], entry["stored"], names)
+    names = _header(folder / name, int(entry["bytes"]))
+    shelf = OnDisk(home, name, str(entry["sha256"]), entry["orders"], entry["stored"], names)
     kept = entry["kept"]
     plain = {field: entry[field] for field in PLAIN if field != "segment"}
     return Site(

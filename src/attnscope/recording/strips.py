@@ -34,6 +34,9 @@ class Strip(Protocol):
     def whole(self) -> Tensor:
         """All of it."""
 
+    def drop(self) -> None:
+        """Lets it go."""
+
 
 @dataclass(eq=False)
 class MemoryStrip:
@@ -82,6 +85,10 @@ class MemoryStrip:
         self._close()
         return self._blocks[0] if len(self._blocks) == 1 else torch.cat(self._blocks, dim=2)
 
+    def drop(self) -> None:
+        """Lets the blocks go; what whole() gave stays."""
+        self._blocks, self._used, self.size = [], 0, 0
+
     def _close(self) -> None:
         """The last block without its room."""
         self._blocks[-1] = self._blocks[-1].narrow(2, 0, self._used)
@@ -124,9 +131,16 @@ class FileStrip:
 
     def whole(self) -> Tensor:
         """All of it, mapped into memory; the file must stay as it is while this is in use."""
+        if not self.size:
+            return torch.empty(0, *self._shape, dtype=self._dtype).movedim(0, 2)
         count = self.size * self._row // self._dtype.itemsize
         flat = torch.from_file(str(self.path), shared=False, size=count, dtype=self._dtype)
         return flat.view(self.size, *self._shape).movedim(0, 2)
+
+    def drop(self) -> None:
+        """Removes the file."""
+        self.path.unlink(missing_ok=True)
+        self.size = 0
 
     @property
     def _row(self) -> int:

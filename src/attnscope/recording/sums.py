@@ -90,6 +90,11 @@ class Sums:
                 setattr(self, name, held[order])
         self._last = []
 
+    def drop(self) -> None:
+        """Lets the rows go."""
+        for strip in self.rows.values():
+            strip.drop()
+
     def summary(self, visible: Visible, dtype: torch.dtype, certificate: Certificate | None) -> Summary:
         """The summary of all rows over the keys of `visible`."""
         if self._received is None or self._seen is None:

@@ -7,46 +7,105 @@ the new one moved in, the old one removed; `load` understands every state in bet
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import shutil
 import time
 import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save as to_bytes
-from torch import Tensor
-
 from attnscope.errors import RecordingError
 from attnscope.recording.manifest import FORMAT, NAME, VERSION, describe, libraries, seal
-from attnscope.recording.packing import Tensors, pack_calls, pack_record, pack_scoring
 from attnscope.recording.places import PICTURE, file_name
+from attnscope.recording.reading import Home, shelf_of
 from attnscope.recording.recording import Recording
+from attnscope.recording.sheet import write_site
 from attnscope.recording.site import Site
+from attnscope.recording.strips import FileStrip
 
 OWN = re.compile(r"run\d{4,}-site\d{4,}\.safetensors")
 """The names that files of sites have."""
 
 ABANDONED = 3600.0
-"""Seconds without a new file, after which a half-written folder is taken for abandoned."""
+"""Seconds without a file that is new or has grown, after which a half-written folder is abandoned."""
 
 
 def write(recording: Recording, path: Path) -> Path:
     """The recording as a folder at `path`. Raises RecordingError where something else is in its place, or
     where the system refuses.
     """
-    path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a link and replace what it points at
+    partial = Partial(path)
     try:
-        return _write(recording, path)
-    except OSError as error:
-        raise RecordingError(
-            f"{error.filename or path} cannot be written: {error.strerror or error}",
-            wanted="A place with room, in which files may be made",
-            hint="Choose another path; an older recording in this place is as it was",
-        ) from error
+        return partial.commit(recording)
+    except BaseException:
+        partial.discard()
+        raise
+
+
+@dataclass(eq=False)
+class Partial:
+    """A folder that is being written, hidden beside its place at `path`, until it is whole.
+
+    Raises RecordingError where something else is in that place, or where the system refuses.
+    """
+
+    path: Path
+    home: Home = field(init=False)
+    _written: dict[Site, dict[str, Any]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.path = Path(os.path.abspath(self.path))  # noqa: PTH100 - resolve() would follow a link
+        with self._refusals():
+            _refuse_foreign(self.path)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.home = Home(self.path.parent / f".{self.path.name}.new-{uuid.uuid4().hex[:12]}")
+            self.home.path.mkdir()
+
+    def strip(self, name: str) -> FileStrip:
+        """Room for a tensor that grows, in a file of that name."""
+        return FileStrip(self.home.path / f"{name}.growing")
+
+    def keep(self, site: Site, name: str) -> Site:
+        """Writes a site now; the same site, whose tensors lie in its file."""
+        entry = write_site(site, self.home.path / name)
+        kept = replace(site, shelf=shelf_of(self.home, entry))
+        self._written[kept] = entry
+        return kept
+
+    def commit(self, recording: Recording) -> Path:
+        """Writes what is not written yet, the manifest last, and puts the folder in its place."""
+        with self._refusals():
+            _fill(recording, self.home.path, self._written)
+            _put_in_place(self.home.path, self.path)
+            self.home.path = self.path
+            _clear_leftovers(self.path)
+        return self.path
+
+    def discard(self) -> None:
+        """Removes the folder, if it is not in its place."""
+        if self.home.path != self.path:
+            shutil.rmtree(self.home.path, ignore_errors=True)
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise cannot_write(error, self.path) from error
+
+
+def cannot_write(error: OSError, path: Path) -> RecordingError:
+    """What the system refused, in a sentence."""
+    return RecordingError(
+        f"{error.filename or path} cannot be written: {error.strerror or error}",
+        wanted="A place with room, in which files may be made",
+        hint="Choose another path; an older recording in this place is as it was",
+    )
 
 
 def check_place(path: Path) -> None:
@@ -60,25 +119,18 @@ def check_place(path: Path) -> None:
         ) from error
 
 
-def _write(recording: Recording, path: Path) -> Path:
-    _refuse_foreign(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mark = uuid.uuid4().hex[:12]
-    fresh, old = path.parent / f".{path.name}.new-{mark}", path.parent / f".{path.name}.old-{mark}"
-    fresh.mkdir()
+def _put_in_place(fresh: Path, path: Path) -> None:
+    """The old recording aside, the new one in, the old one back where that fails."""
+    old = path.parent / fresh.name.replace(".new-", ".old-")
     try:
-        _fill(recording, fresh)
         if path.exists():
             path.rename(old)
         fresh.rename(path)
     except BaseException:
         if old.exists() and not path.exists():
             old.rename(path)
-        shutil.rmtree(fresh, ignore_errors=True)
         raise
     _sync(path.parent)
-    _clear_leftovers(path)
-    return path
 
 
 def _clear_leftovers(path: Path) -> None:
@@ -87,11 +139,11 @@ def _clear_leftovers(path: Path) -> None:
     for left in path.parent.glob(f".{name}.old-*"):
         shutil.rmtree(left, ignore_errors=True)
     for left in path.parent.glob(f".{name}.new-*"):
-        if time.time() - left.stat().st_mtime > ABANDONED:
+        if time.time() - max(one.stat().st_mtime for one in (left, *left.iterdir())) > ABANDONED:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _fill(recording: Recording, folder: Path) -> None:
+def _fill(recording: Recording, folder: Path, written: Mapping[Site, dict[str, Any]]) -> None:
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -100,15 +152,11 @@ def _fill(recording: Recording, folder: Path) -> None:
     }
     for run, described in zip(recording.runs, manifest["runs"], strict=True):
         for site, entry in zip(run.sites, described["sites"], strict=True):
-            tensors, entry["stored"] = _pack(site)
-            orders = {name: _order(tensor) for name, tensor in tensors.items()}
-            data = to_bytes(
-                {name: x.detach().permute(orders[name]).contiguous().cpu() for name, x in tensors.items()}
-            )
-            entry["orders"] = {name: order for name, order in orders.items() if order != sorted(order)}
-            entry["file"] = f"run{run.index:04d}-site{site.index:04d}.safetensors"
-            entry["bytes"], entry["sha256"] = len(data), hashlib.sha256(data).hexdigest()
-            _write_bytes(folder / entry["file"], data)
+            name = f"run{run.index:04d}-site{site.index:04d}.safetensors"
+            of_file = written[site] if site in written else write_site(site, folder / name)
+            entry.update({key: value for key, value in of_file.items() if key != "names"})
+    for left in folder.glob("*.growing"):
+        left.unlink()
     for stack, places in recording.places.items():
         if places.picture is not None:
             _write_bytes(folder / file_name(stack), places.picture)
@@ -118,32 +166,6 @@ def _fill(recording: Recording, folder: Path) -> None:
         raise RecordingError(f"The recording's tokens or model cannot be written as JSON: {error}") from error
     _write_bytes(folder / NAME, text.encode())
     _sync(folder)
-
-
-def _pack(site: Site) -> tuple[Tensors, dict[str, Any]]:
-    """Everything a site holds, as tensors and plain data."""
-    kept = site.heads if site.kept is None else len(site.kept)
-    tensors = {name: x for name in ("q", "k", "v", "out") if (x := site.shelf.tensor(name)) is not None}
-    tensors["peak"], tensors["logsum"] = site.normaliser.peak, site.normaliser.logsum
-    sizes = (site.batch, kept, site.tq, site.tk)
-    scored, scoring = pack_scoring(site.scoring, sizes, site.normaliser.peak.device)
-    stored: dict[str, Any] = {"scoring": scoring}
-    for name, record in (("certificate", site.certificate), ("summary", site.shelf.summary)):
-        if record is not None:
-            more, stored[name] = pack_record(record, name)
-            tensors.update(more)
-    if site.calls is not None:
-        table, stored["calls"] = pack_calls(site.calls)
-        tensors.update(table)
-    return tensors | scored, stored
-
-
-def _order(tensor: Tensor) -> list[int]:
-    """The order of axes in which the tensor lies in memory: a replay needs it to get the same bits."""
-    strides = tensor.stride()
-    if any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, strides, strict=True)):
-        return list(range(tensor.dim()))
-    return sorted(range(tensor.dim()), key=lambda axis: -strides[axis])
 
 
 def _refuse_foreign(path: Path) -> None:
