@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { queryToSheet, sheetToQuery } from '../../src/attnscope/web/static/js/pure/walk/address.js'
 import { readSheet, writeSheet } from '../../src/attnscope/web/static/js/pure/walk/file.js'
 import { exact } from '../../src/attnscope/web/static/js/pure/walk/format.js'
-import { readNumber, readWord } from '../../src/attnscope/web/static/js/pure/walk/read.js'
+import { readNumber } from '../../src/attnscope/web/static/js/pure/walk/read.js'
+import { readWord } from '../../src/attnscope/web/static/js/pure/walk/word.js'
 import { attached, isEdited, withCount, withDepth, withMask, withNumber, withScale, withWord } from '../../src/attnscope/web/static/js/pure/walk/sheet.js'
 import { evaluate } from '../../src/attnscope/web/static/js/pure/walk/values.js'
 
@@ -136,7 +137,7 @@ test('a word is refused where it is empty, too long or cannot be seen', () => {
   assert.deepEqual(readWord('  New York '), { word: 'New York' })
   assert.deepEqual(readWord('cafe\u0301'), { word: 'café' })
   assert.deepEqual(readWord('👩‍🔬'), { word: '👩‍🔬' })
-  for (const text of ['', '   ', 'x'.repeat(25), 'a\u0000b', 'a\u202eb', '\u200d', 'a\nb']) assert.match(readWord(text).problem ?? '', /\.$/, JSON.stringify(text))
+  for (const text of ['', '   ', 'x'.repeat(25), 'a\u0000b', 'a\u202eb', '\u200d', 'a\nb', '\u3164', '\u034f', '\ufffe', 'a\ue000', '\u2800']) assert.match(readWord(text).problem ?? '', /\.$/, JSON.stringify(text))
 })
 
 test('a file that is no sheet is refused with a reason', () => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from attnscope.lesson.walk import beginning, sheet
+from attnscope.lesson.walk import beginning, sheet, word
 from attnscope.lesson.walk.change import CHANGE, GUESS
 from attnscope.lesson.walk.facts import COUNTS, FEW
 from attnscope.lesson.walk.looking import ABOUT, SAME
@@ -33,7 +33,7 @@ def recipe() -> dict[str, Any]:
             "words": list(sheet.WORDS),
             "depth": list(sheet.DEPTH),
             "width": list(sheet.WIDTH),
-            "characters": sheet.CHARACTERS,
+            "characters": word.CHARACTERS,
             "largest": sheet.LARGEST,
             "far": FAR,
             "few": FEW,

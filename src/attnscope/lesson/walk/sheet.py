@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from attnscope.errors import LessonError
+from attnscope.lesson.walk.word import checked_word
 
 FORMAT, VERSION = "attnscope-walk", 1
 WORDS, DEPTH, WIDTH = (2, 8), (1, 8), (1, 8)
-CHARACTERS = 24  # the longest word
 LARGEST = 1_000_000.0
 PROJECTED = ("q", "k", "v")
 _MATRICES = ("x", "wq", "wk", "wv")
 _KEYS = {"format", "version", "words", *_MATRICES, "edited", "causal", "scale"}
-# Not to be seen, or it turns the line round: no part of a word.
-_UNFIT = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -129,24 +125,7 @@ def _words(words: Any) -> tuple[str, ...]:
     if not _is_list(words) or not all(isinstance(word, str) for word in words):
         raise LessonError(f"The words are {words!r:.60}", wanted="A list of words is wanted")
     _within("The sheet", "words", len(words), WORDS)
-    return tuple(_word(word) for word in words)
-
-
-def _word(word: str) -> str:
-    """A word in its composed form, so that two that look alike are one."""
-    whole = unicodedata.normalize("NFC", word)
-    if not 1 <= len(whole) <= CHARACTERS:
-        came = f"A word of {len(whole)} characters" if whole else "An empty word"
-        raise LessonError(came, wanted=f"1 to {CHARACTERS} characters are wanted")
-    if _UNFIT.search(whole) or all(unicodedata.category(one) in ("Cf", "Zs") for one in whole):
-        raise LessonError(
-            f"The word {whole!a} cannot be seen whole", wanted="Characters that show are wanted"
-        )
-    if "Zs" in (unicodedata.category(whole[0]), unicodedata.category(whole[-1])):
-        raise LessonError(
-            f"The word {whole!r} begins or ends with a blank", wanted="A word without it is wanted"
-        )
-    return whole
+    return tuple(checked_word(word) for word in words)
 
 
 def _rows(name: str, rows: Any) -> Rows:

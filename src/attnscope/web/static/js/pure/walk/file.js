@@ -1,6 +1,7 @@
 // A sheet as a file: JSON with one row of numbers a line, read again with every number checked.
 
-import { isNumber, isWord } from './read.js'
+import { isNumber } from './read.js'
+import { isWord } from './word.js'
 
 /** @typedef {import("./types.js").Sheet} Sheet */
 

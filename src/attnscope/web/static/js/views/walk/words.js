@@ -1,7 +1,8 @@
 // The words of the example, and how many there are.
 
 import { h, put } from '../../dom.js'
-import { readNumber, readWord } from '../../pure/walk/read.js'
+import { readNumber } from '../../pure/walk/read.js'
+import { readWord } from '../../pure/walk/word.js'
 import { mountField } from './field.js'
 import { mountPopover } from './popover.js'
 
