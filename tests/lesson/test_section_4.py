@@ -79,6 +79,12 @@ def test_without_scaling_the_weights_are_softmax_of_the_products(mistakes: Mista
     assert float(case.weights.amax(dim=1)[2:].min()) > float(case.right.amax(dim=1)[2:].max())
 
 
+@pytest.mark.parametrize("d", [4, 64])
+def test_what_is_said_of_a_missing_scale_names_the_d_that_was_given(d: int) -> None:
+    says = lesson.mistakes(d=d).case("unscaled").says
+    assert says == f"Products of {d} numbers spread as √{d}, and softmax looks at one key alone."
+
+
 def test_the_weights_alone_say_saturated_and_never_unscaled(mistakes: Mistakes) -> None:
     alone = mistakes.case("unscaled").alone
     assert [(one.name, one.sure) for one in alone] == [("saturated", False)]

@@ -141,7 +141,7 @@ _GRIDS = {
     ),
     "unscaled": (
         "No scaling",
-        "Products of 64 numbers spread as √64, and softmax looks at one key alone.",
+        "Products of {d} numbers spread as √{d}, and softmax looks at one key alone.",
         "(q @ k.mT).softmax(-1)",
         "(q @ k.mT / d**0.5).softmax(-1)",
     ),
@@ -168,6 +168,7 @@ _GRIDS = {
 
 def _made(name: str, q: Tensor, k: Tensor, words: tuple[str, ...], fill: float) -> Case:
     title, says, code, mended = _GRIDS[name]
+    says = says.format(d=q.shape[-1])
     right = steps(q, k, k, causal())
     visible = right.visible[0, 0]
     grids = {
