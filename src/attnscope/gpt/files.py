@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from attnscope.errors import AttnscopeError, TrainingError
 
@@ -25,21 +26,55 @@ def partial(path: Path) -> Path:
 
 
 def write_whole(path: Path, content: bytes, kind: type[AttnscopeError] = TrainingError) -> None:
-    """Write beside `path`, flush to the disk, rename over it. Raises an error of `kind` where that fails."""
+    """Write beside `path`, flush to the disk, rename over it. Raises an error of `kind` where that fails.
+
+    Of several that write one file at once each writes it whole, one after the other.
+    """
     beside = partial(path)
     try:
-        try:
-            with beside.open("wb") as file:
+        with _alone(beside) as file:
+            try:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
-            raise
+                if os.name == "nt":
+                    file.close()  # Windows renames no file that is open
+                beside.replace(path)
+            except BaseException:
+                with suppress(OSError):
+                    beside.unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise kind(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[IO[bytes]]:
+    """The file, empty and open for writing; who else opens it so waits, and then has a new one."""
+    while True:
+        with path.open("ab") as file:
+            _lock(file)
+            if _is_at(path, file):  # else it was renamed while we waited
+                file.truncate(0)
+                yield file
+                return
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Wait until no other holds the file; the system lets go of it with its process, even a killed one."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _is_at(path: Path, file: IO[bytes]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def home_made(given: str, kind: type[AttnscopeError]) -> Path:
