@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,11 +67,12 @@ class Head:
     def allowed(self, axis: int = 1) -> Tensor:
         """How far the sum over an axis may be from 1, given the dtype and the rounding of its weights."""
         n = self.weights.shape[axis]
-        used = (self.weights > 0).sum(dim=axis).double()
         if self.places is not None:
-            return _HALF + used * 0.5 * 10.0**-self.places
+            # A weight that was typed as 0 may be one that was rounded to it.
+            rounded = (self.weights >= 0 if self.visible is None else self.visible).sum(dim=axis)
+            return _HALF + rounded.double() * 0.5 * 10.0**-self.places
         unit = _UNIT.get(self.dtype, 1e-5) + n * _SMALLEST.get(self.dtype, 2.0**-24)
-        return torch.full_like(used, unit)
+        return self.weights.new_full((self.weights.shape[1 - axis],), unit)
 
     @property
     def close(self) -> float:
@@ -78,6 +80,11 @@ class Head:
         if self.places is not None:
             return 2 * 10.0**-self.places
         return 0.03 if self.dtype in _UNIT else 1e-3
+
+    @property
+    def like(self) -> float:
+        """How far a share may be from that of q and k alone, where nothing else has a part in the scores."""
+        return min(self.close, 1e-4) if self.places is None and self.dtype not in _UNIT else self.close
 
     def some(self, most: int) -> Head:
         """The same head with at most so many of its rows, evenly chosen."""
@@ -170,9 +177,11 @@ def _four(name: str, x: Tensor) -> Tensor:
 
 
 def _check_numbers(grid: Tensor) -> None:
-    finite = torch.isfinite(grid)
-    if not bool(finite.all()):
-        bad = torch.nonzero(~finite)
+    if not grid.numel():
+        return
+    low, high = (float(one) for one in grid.aminmax())  # nan where any is
+    if not (math.isfinite(low) and math.isfinite(high)):
+        bad = torch.nonzero(~torch.isfinite(grid))
         first = grid[tuple(bad[0])].item()
         raise LessonError(
             f"weights hold {first} at {_where(bad[0])}, and {len(bad):,} such in all",
@@ -180,7 +189,7 @@ def _check_numbers(grid: Tensor) -> None:
             hint="softmax gives nan for a row in which every score is -inf: "
             "a query that sees no key should have weights 0",
         )
-    if grid.numel() and float(grid.min()) < 0:
+    if low < 0:
         bad = torch.nonzero(grid < 0)
         raise LessonError(
             f"weights hold {grid[tuple(bad[0])].item():.4g} at {_where(bad[0])}, and {len(bad):,} negative "
@@ -245,9 +254,11 @@ def _sinks(sinks: Any, grid: Tensor) -> Tensor | None:
 
 def _places(grid: Tensor) -> int | None:
     """The fewest decimal places (2 to 5) that write every weight exactly; None where more are needed."""
-    if grid.dtype in _UNIT or bool((grid == grid.round()).all()):
+    if grid.dtype in _UNIT:
         return None
     flat = grid.reshape(-1)
+    if all(bool((part == part.round()).all()) for part in torch.split(flat, _PART)):
+        return None
     some = flat[:: max(1, len(flat) // _FEW)]  # enough to see that most grids were never typed
     for places in range(2, _MOST_PLACES + 1):
         if _written(some, places) and all(_written(part, places) for part in torch.split(flat, _PART)):

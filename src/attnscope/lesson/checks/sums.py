@@ -29,46 +29,67 @@ def off_rows(head: Head) -> Tensor:
 
 def across(given: Given, places: list[Place]) -> Finding | None:
     """Whether weights in which no head has right rows sum to 1 over another axis, or over all cells."""
-    b, h, tq, tk = given.weights.shape
-    axes = (("heads", 1, h), ("batch", 0, b))
-    for name, axis, size in axes:
-        sums = given.weights.double().sum(dim=axis)
-        used = sums > 0
-        near = (sums - 1).abs() <= 1e-5 + (0.01 if given.weights.element_size() < 4 else 0.0)
-        if size > 1 and bool(used.any()) and bool(near[used].all()):
+    for name, axis in (("heads", 1), ("batch", 0)):
+        cells = _cells_of_one(given.weights, axis)
+        if cells:
             return Finding(
                 "wrong_axis",
-                f"At each of {count(int(used.sum()))} cells the weights sum to 1 over the {name}, and the "
-                "rows do not: softmax was taken over the wrong axis",
+                f"At each of {count(cells)} cells the weights sum to 1 over the {name}, and the rows do not: "
+                "softmax was taken over the wrong axis",
                 AXIS,
                 True,
-                {"cells": float(used.sum()), "axis": float(axis)},
+                {"cells": float(cells), "axis": float(axis)},
                 tuple(places),
             )
-    totals = given.weights.double().sum(dim=(-2, -1))
-    if tq > 1 and tk > 1 and bool(((totals - 1).abs() < 1e-4).all()):
+    rows = torch.stack([one.sum(dim=-1, dtype=torch.float64) for one in given.weights.flatten(0, 1)])
+    several = bool(((rows > 0).sum(dim=-1) > 1).all())  # one row alone that sums to 1 is a right one
+    if several and given.weights.shape[-1] > 1 and bool(((rows.sum(dim=-1) - 1).abs() < 1e-4).all()):
         return Finding(
             "wrong_axis",
             "The weights of a whole grid sum to 1, not those of a row: softmax was taken over all cells",
             AXIS,
             True,
-            {"largest_row": float(given.weights.double().sum(dim=-1).max())},
+            {"largest_row": float(rows.max())},
             tuple(places),
         )
     return None
+
+
+def _cells_of_one(weights: Tensor, axis: int) -> int:
+    """How many cells hold weight where all sums over that axis are 1, or 0; a grid at a time.
+
+    A cell that one weight of 1 fills tells nothing: some cells have to be shared.
+    """
+    allowed = 1e-5 + (0.01 if weights.element_size() < 4 else 0.0)
+    cells, shared = 0, False
+    for grids in weights.unbind(1 - axis):
+        sums = grids.new_zeros(grids.shape[1:], dtype=torch.float64)
+        filled = grids.new_zeros(grids.shape[1:], dtype=torch.int32)
+        for grid in grids:
+            sums += grid
+            filled += grid > 0
+        if not bool(((sums - 1).abs() <= allowed)[filled > 0].all()):
+            return 0
+        cells += int((filled > 0).sum())
+        shared |= bool((filled > 1).any())
+    return cells if shared else 0
 
 
 def sums(head: Head) -> Finding | None:
     """What the sums of one head's rows look like; None where every row sums to 1 or a given sink says why."""
     off, rows = off_rows(head), head.weights.sum(dim=1)
     if head.sink is not None and head.q is not None and head.k is not None:
-        return _against_sink(head, head.q, head.k)
+        expected = _with_sink(head, head.q, head.k)
+        if expected is not None:
+            return _against_sink(head, rows, expected)
     if not bool(off.any()):
         return None
     columns = head.weights.sum(dim=0)
     used = columns > 0
     seen = {"smallest_row": float(rows.min()), "largest_row": float(rows.max()), "rows_off": float(off.sum())}
-    if bool(((columns - 1).abs() <= head.allowed(0) + 0 * columns)[used].all()):
+    if bool(((columns - 1).abs() <= head.allowed(0))[used].all()) and bool(
+        ((head.weights > 0).sum(dim=0) > 1).any()
+    ):
         return Finding(
             "wrong_axis",
             f"Rows sum to {_span(rows)} and every column sums to 1: softmax was taken over queries, not keys",
@@ -157,28 +178,40 @@ def _masked_later(head: Head, shows: Tensor) -> bool | None:
     return None if close else False
 
 
-def _against_sink(head: Head, q: Tensor, k: Tensor) -> Finding | None:
-    """Rows against what q, k, the mask and the sink say they sum to."""
-    rows = head.weights.sum(dim=1)
-    mask = from_tensor(
-        head.weights > 0 if head.visible is None else head.visible
-    )  # 0: a mask not handed over
+def _with_sink(head: Head, q: Tensor, k: Tensor) -> Tensor | None:
+    """The weights that q, k, the mask and the sink give; None where it cannot be told that nothing else has a
+    part in them: no row has two keys, or they stand in other proportions, as with a bias, a cap or a scale.
+    """
+    seen = head.weights > 0 if head.visible is None else head.visible  # 0: a mask not handed over
+    if not bool((seen.sum(dim=1) > 1).any()):
+        return None
     sink = torch.tensor([head.sink], dtype=torch.float64, device=q.device)
-    expected = steps(q, k, k, Scoring(mask, sinks=sink)).weights[0, 0].sum(dim=1)
-    apart = (rows - expected).abs()
+    expected = steps(q, k, k, Scoring(from_tensor(seen), sinks=sink)).weights[0, 0]
+    apart = (_shares(expected) - _shares(head.weights)).abs().amax()
+    return expected if float(apart) <= head.like else None
+
+
+def _shares(weights: Tensor) -> Tensor:
+    return weights / weights.sum(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).tiny)
+
+
+def _against_sink(head: Head, rows: Tensor, expected: Tensor) -> Finding | None:
+    """The sums of rows against those that are expected."""
+    wanted = expected.sum(dim=1)
+    apart = (rows - wanted).abs()
     if bool((apart <= head.allowed() + head.close).all()):
         return None
     worst = int(apart.argmax())
     return Finding(
         "sinks_do_not_fit",
         f"Row {worst} sums to {number(float(rows[worst]), 3)}, and with the sink it should sum to "
-        f"{number(float(expected[worst]), 3)}",
+        f"{number(float(wanted[worst]), 3)}",
         "Look whether the sink stood in the softmax, whether its logit is this head's, and whether the "
         "rows were normalised again",
         True,
         {
             "row_sum": float(rows[worst]),
-            "expected": float(expected[worst]),
+            "expected": float(wanted[worst]),
             "largest_difference": float(apart.max()),
         },
     )
