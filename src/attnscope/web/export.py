@@ -165,7 +165,8 @@ def _refuse_foreign(path: Path) -> None:
         if not path.exists():
             return
         if not path.is_file():
-            raise LessonError(f"{path} is a folder", wanted="The name of a file is wanted")
+            what = "a folder" if path.is_dir() else "no file but a device or a pipe"
+            raise LessonError(f"{path} is {what}", wanted="The name of a file is wanted")
         with path.open("rb") as file:
             head = file.read(_MARK_WITHIN)
     if _MARK.encode() not in head:
