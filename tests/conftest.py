@@ -14,6 +14,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import hypothesis
 import pytest
+from jaxtyping import config as shape_checks
 from jaxtyping import install_import_hook
 
 _CHECKED = ["attnscope.core", "attnscope.nn"]
@@ -50,6 +51,16 @@ def _each_section_runs_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Section, "run", once)
         yield
+
+
+@pytest.fixture(scope="module")
+def unchecked() -> Iterator[None]:
+    """Leave the checks of shapes out of a module that calls core thousands of times, in shapes that core's
+    own tests check: they take most of its time.
+    """
+    shape_checks.update("jaxtyping_disable", True)
+    yield
+    shape_checks.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True)
