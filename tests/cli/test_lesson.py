@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import click
 import pytest
 from rich.cells import cell_len
 
+from attnscope.cli.main import run
 from attnscope.cli.tables import aligned, is_numbers, parts, spelled, widths
 from attnscope.lesson import SECTIONS, Table, section
 
@@ -47,15 +49,32 @@ def _terminal(*words: object, columns: int, command: Sequence[str] = (_COMMAND,)
 
 @pytest.fixture(scope="module")
 def shown() -> list[str]:
-    """Every section as a terminal of 80 columns shows it, from one process."""
-    program = """
-from attnscope.cli.group import group
-from attnscope.lesson import SECTIONS
-for one in SECTIONS:
-    group(["lesson", str(one.number)], standalone_mode=False)
-    print("\\f", end="")
-"""
-    whole = _terminal(columns=80, command=(sys.executable, "-c", program))
+    """Every section as a terminal of 80 columns shows it."""
+    return _shown(NUMBERS, columns=80, kind="xterm-256color")
+
+
+def _shown(numbers: Sequence[int], *, columns: int, kind: str) -> list[str]:
+    """Return what a terminal of so many columns is sent of each section, printed by this process."""
+    ours, theirs = pty.openpty()
+    parts: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 65_536):
+                parts.append(more)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with pytest.MonkeyPatch.context() as patch, os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        patch.setattr(sys, "stdout", terminal)
+        patch.setenv("COLUMNS", str(columns))
+        patch.setenv("TERM", kind)
+        for number in numbers:
+            assert terminal.isatty() and run(["lesson", str(number)]) == 0
+            terminal.write("\f")
+    reader.join()
+    os.close(ours)
+    whole = b"".join(parts).decode().replace("\r\n", "\n")
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", whole).split("\f")
 
 
@@ -111,6 +130,17 @@ def test_no_number_is_broken_in_a_terminal_of_80_columns(shown: list[str], numbe
             for column in itertools.zip_longest(*table.rows, fillvalue=""):
                 if is_numbers(column):
                     assert {word for cell in column for word in cell.split()} <= set(words)
+
+
+@pytest.mark.parametrize("kind", ["xterm-256color", "dumb"])
+def test_a_narrow_terminal_breaks_words_and_no_numbers(kind: str) -> None:
+    narrow, _ = _shown([2], columns=40, kind=kind)
+    assert max(cell_len(line.rstrip()) for line in narrow.splitlines()) <= 40
+    for _, experiment in section(2).run():
+        for table in experiment.tables():
+            for column in itertools.zip_longest(*table.rows, fillvalue=""):
+                if is_numbers(column):
+                    assert {word for cell in column for word in cell.split()} <= set(narrow.split())
 
 
 def test_a_terminal_without_colour_gets_none() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -167,6 +168,9 @@ def test_a_file_of_ones_own_is_left_as_it_is(quick: None, tmp_path: Path, conten
 def test_a_folder_or_a_file_in_the_way_is_one_sentence(quick: None, tmp_path: Path) -> None:
     with pytest.raises(LessonError, match=r"is a folder\. The name of a file is wanted\."):
         write_lesson(tmp_path)
+    if os.name != "nt":
+        with pytest.raises(LessonError, match=r"/dev/null is no file but a device or a pipe\."):
+            write_lesson("/dev/null")
     (tmp_path / "file").write_text("x")
     with pytest.raises(LessonError, match=r"file cannot be made: File exists\. Choose another file\."):
         write_lesson(tmp_path / "file" / "lesson.html")

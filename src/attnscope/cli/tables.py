@@ -129,7 +129,9 @@ def _print_rich(tables: Sequence[Table]) -> None:
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    console = Console(highlight=False)
+    wide, high = shutil.get_terminal_size()
+    # Its size is stated: rich takes a terminal that calls itself dumb for one of 80 columns.
+    console = Console(highlight=False, width=wide, height=high)
     with console.capture() as captured:
         for table in tables:
             console.print()
