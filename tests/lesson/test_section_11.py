@@ -15,6 +15,8 @@ from attnscope.lesson.knockout import KnockOut, Without
 from attnscope.lesson.norms import ValueNorms
 from tests.gpt.tiny import small
 
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 LINE = "ROMEO:\nBut, soft! what light"
 
 
