@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from attnscope.shapes import Key, Out, Query, Value
+
+if TYPE_CHECKING:
+    from attnscope.listen.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +24,7 @@ class Call:
     sees keys 0 .. i. softcap, sinks (h): of families that have them.   dropout: probability of a dropped
     weight in this call. grid: the weights (b h tq tk) that the call itself returned, where it did.
     autocast: the dtype to which products cast their operands here, None outside autocast.
+    readings: what the route itself has read, where no tensor says it.
     """
 
     module: nn.Module
@@ -37,6 +42,7 @@ class Call:
     dropout: float = 0.0
     grid: Tensor | None = None
     autocast: torch.dtype | None = None
+    readings: tuple[Reading, ...] = ()
 
     @property
     def eager(self) -> bool:

@@ -145,7 +145,8 @@ def _summaries(bound: Bound, rows: Normaliser, *, several: bool) -> list[Summary
 def _read(call: Call, name: str, reader: Reader) -> _Read:
     """The masks of a call, and where its rows stand among the keys."""
     tq, tk = call.q.shape[2], call.k.shape[2]
-    readings = [reader.read(mask, tq, tk) for mask in (call.added, call.mask) if mask is not None]
+    masks = [reader.read(mask, tq, tk) for mask in (call.added, call.mask) if mask is not None]
+    readings = [*call.readings, *masks]
     if call.causal or not readings:
         readings.append(everything(tq, tk, call.q.device, causal=call.causal))
     kind_is_cross = is_cross(name, call.module)

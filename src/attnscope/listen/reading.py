@@ -10,8 +10,9 @@ rows are read in blocks.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -72,6 +73,7 @@ class Reader:
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], tuple[weakref.ref[Tensor], Reading]] = {}
         self._biases: dict[tuple[int, int], tuple[Reading, Bias | None]] = {}
+        self._rules: dict[tuple[int, int, int], tuple[Any, Reading]] = {}
 
     def read(self, mask: Tensor, tq: int, tk: int) -> Reading:
         """The reading of a mask that broadcasts from the right to (b, h, tq, tk). Raises CannotShowError."""
@@ -95,6 +97,13 @@ class Reader:
         self._known[key] = (weakref.ref(base), reading)
         return reading
 
+    def once(self, rule: Any, tq: int, tk: int, make: Callable[[], Reading]) -> Reading:
+        """The reading of a rule that is no tensor, made once for each rule and size."""
+        key = (id(rule), tq, tk)
+        if key not in self._rules:
+            self._rules[key] = (rule, make())  # held, so that no id is given away meanwhile
+        return self._rules[key][1]
+
     def bias(self, reading: Reading, offset: int) -> Bias | None:
         """The bias of a reading for a call whose row 0 stands at `offset`; worked out once."""
         key = (id(reading), offset)
@@ -106,17 +115,40 @@ class Reader:
 def read(mask: Tensor, tq: int, tk: int) -> Reading:
     """What the tensor says, read once. Raises CannotShowError where it does not fit, or holds +inf or NaN."""
     four = _fitted(mask, tq, tk)
-    valid = _valid_keys(four)
-    held = [_span_block(seen, valid, i) for i, seen in _seen_blocks(four)]
-    if any(spans_of is None for spans_of in held):
-        lo, hi, bits = _as_bits(four)
-        return Reading(lo, hi, None, bits, _bias_in(four))
-    some = [spans_of for spans_of in held if spans_of is not None]
+    if 0 in (tq, tk):
+        return everything(tq, tk, mask.device, causal=False)
+    return replace(_read_blocks(lambda: _seen_blocks(four), tq, tk), bias=_bias_in(four))
+
+
+def read_rule(seen: Callable[[slice], Tensor], width: int, tq: int, tk: int) -> Reading:
+    """The reading of a rule that gives booleans (b|1, h|1, r, tk) for rows. width: how many (b h) it gives.
+
+    Rows are asked for in blocks, so no grid is ever whole.
+    """
+    step = max(1, BLOCK_CELLS // max(1, width * tk))
+
+    def blocks() -> Iterator[Tensor]:
+        for i in range(0, tq, step):
+            yield seen(slice(i, min(i + step, tq)))
+
+    return _read_blocks(blocks, tq, tk)
+
+
+def _read_blocks(blocks: Callable[[], Iterator[Tensor]], tq: int, tk: int) -> Reading:
+    """Spans, valid keys beside spans, or bits, of booleans (b|1, h|1, r, tk) that come in blocks of rows."""
+    valid = _valid_keys(blocks)
+    some = []
+    for seen in blocks():
+        one = _span_block(seen, valid)
+        if one is None:
+            lo, hi, bits = _as_bits(blocks, tk)
+            return Reading(lo, hi, None, bits)
+        some.append(one)
     size = max(one.lo.shape[-1] for one in some)
-    lo, hi = (torch.cat([_widened(edge, size, four.shape[-1]) for edge in edges], dim=2)
+    lo, hi = (torch.cat([_widened(edge, size, tk) for edge in edges], dim=2)
               for edges in ([one.lo for one in some], [one.hi for one in some]))  # fmt: skip
     lo, hi = (edge.expand(-1, -1, tq, -1) for edge in (lo, hi))
-    return Reading(lo.contiguous(), hi.contiguous(), valid, None, _bias_in(four))
+    return Reading(lo.contiguous(), hi.contiguous(), valid)
 
 
 def everything(tq: int, tk: int, device: torch.device, *, causal: bool) -> Reading:
@@ -167,26 +199,27 @@ def _seen(block: Tensor) -> Tensor:
     return block > torch.finfo(block.dtype).min
 
 
-def _seen_blocks(four: Tensor) -> Iterator[tuple[int, Tensor]]:
-    """(first row, booleans) of blocks of rows."""
+def _seen_blocks(four: Tensor) -> Iterator[Tensor]:
+    """The booleans of blocks of rows."""
     step = max(1, BLOCK_CELLS // max(1, four.shape[0] * four.shape[1] * four.shape[3]))
     for i in range(0, four.shape[2], step):
-        yield i, _seen(four[:, :, i : i + step])
+        yield _seen(four[:, :, i : i + step])
 
 
-def _valid_keys(four: Tensor) -> Tensor | None:
+def _valid_keys(blocks: Callable[[], Iterator[Tensor]]) -> Tensor | None:
     """(b|1, tk) keys that some row sees, where rows need several spans because of the others; None where
     they do not.
     """
     several = False
-    some = torch.zeros(four.shape[0], four.shape[3], dtype=torch.bool, device=four.device)
-    for _, seen in _seen_blocks(four):
-        some |= seen.any(dim=2).any(dim=1)
+    some: Tensor | None = None
+    for seen in blocks():
+        keys = seen.any(dim=2).any(dim=1)
+        some = keys if some is None else some | keys
         several = several or from_bool(seen, SEVERAL) is None
-    return some if several and not bool(some.all()) else None
+    return some if several and some is not None and not bool(some.all()) else None
 
 
-def _span_block(seen: Tensor, valid: Tensor | None, first: int) -> Spans | None:
+def _span_block(seen: Tensor, valid: Tensor | None) -> Spans | None:
     """The spans of a block of rows, exactly; None where they are too many even beside the valid keys."""
     if valid is None:
         return from_bool(seen, MAX_SPANS)
@@ -203,12 +236,12 @@ def _widened(edge: Tensor, size: int, tk: int) -> Tensor:
     return torch.nn.functional.pad(edge, (0, size - edge.shape[-1]), value=tk)
 
 
-def _as_bits(four: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _as_bits(blocks: Callable[[], Iterator[Tensor]], tk: int) -> tuple[Tensor, Tensor, Tensor]:
     """Bounding spans (.. tq 1) and one bit a cell."""
-    places = torch.arange(four.shape[3], device=four.device)
     lo, hi, bits = [], [], []
-    for _, seen in _seen_blocks(four):
-        lo.append(torch.where(seen, places, four.shape[3]).amin(dim=-1, keepdim=True))
+    for seen in blocks():
+        places = torch.arange(tk, device=seen.device)
+        lo.append(torch.where(seen, places, tk).amin(dim=-1, keepdim=True))
         hi.append(torch.where(seen, places + 1, 0).amax(dim=-1, keepdim=True))
         bits.append(pack(seen))
     low, high = torch.cat(lo, dim=2), torch.cat(hi, dim=2)

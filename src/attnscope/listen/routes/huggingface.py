@@ -12,8 +12,8 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -23,7 +23,9 @@ from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.ears import Ears
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.quiet import as_autocast, autocast_dtype
-from attnscope.listen.routes.sdpa import Heard, plain_tensor
+from attnscope.listen.routes import flash, flex
+from attnscope.listen.routes.handed import Handed
+from attnscope.listen.routes.sdpa import Heard
 
 Attention = Callable[..., Any]
 
@@ -31,6 +33,8 @@ _lock = threading.Lock()
 _users = 0
 _restore: list[Callable[[], None]] = []
 MARK = "_attnscope_listens"
+NAMES = ("module", "query", "key", "value", "attention_mask")
+"""The order in which attention functions take what is not given by name."""
 
 
 def acquire(model: nn.Module) -> None:
@@ -100,66 +104,56 @@ def _listener(inner: Attention, implementation: str) -> Attention:
         frame = here.top
         if frame is None or torch.compiler.is_compiling():
             return inner(*args, **kwargs)
-        outer, here.inside = here.inside, []
-        mode = None if here.mode is not None else Ears()
-        try:
-            if mode is not None:
-                here.push_mode(mode)
+        with _ears_open(implementation != flex.NAME) as heard:
             result = inner(*args, **kwargs)
-            heard = here.inside
-        finally:
-            here.inside = outer
-            if mode is not None:
-                here.drop_mode()
-        made = _Made(implementation, _named(inner, args, kwargs), result, heard or [], _cast_of(args, kwargs))
-        frame.session.take(frame, lambda: _call(frame, made))
+        given = _named(inner, args, kwargs)
+        module = given.get("module", frame.module)
+        handed = Handed(implementation, module, given, result, heard, _cast_of(args, kwargs))
+        frame.session.take(frame, lambda: _call(frame, handed))
         return result
 
     setattr(listening, MARK, True)
     return listening
 
 
-@dataclass(frozen=True, eq=False)
-class _Made:
-    """One call of an attention function: its name, its arguments by name, its result, what was heard
-    inside, autocast's dtype.
+@contextmanager
+def _ears_open(wanted: bool) -> Iterator[list[Heard]]:
+    """What the fused kernel is called with meanwhile. Compiled kernels are left alone: inside, nothing is
+    heard.
     """
+    outer, here.inside = here.inside, []
+    change = wanted != (here.mode is not None)
+    try:
+        if change:
+            here.push_mode(Ears()) if wanted else here.drop_mode()
+        yield here.inside
+    finally:
+        here.inside = outer
+        if change:
+            here.drop_mode() if wanted else here.push_mode(Ears())
 
-    implementation: str
-    given: dict[str, Any]
-    result: Any
-    heard: list[Heard]
-    cast: torch.dtype | None
 
-
-def _call(frame: Frame, made: _Made) -> Call:
-    given, heard, implementation = made.given, made.heard, made.implementation
-    module = given.get("module", frame.module)
-    tensors = [given.get(name) for name in ("query", "key", "value")]
-    if any(not isinstance(x, Tensor) or x.dim() != 4 for x in tensors):
-        raise CannotShowError(
-            f'its "{implementation}" attention hands over no (batch, heads, positions, width)'
-        )
-    for name in ("query", "key", "value"):
-        plain_tensor(name, given[name])
-    several = isinstance(made.result, tuple)
-    out = made.result[0] if several else made.result
-    grid = made.result[1] if several and len(made.result) > 1 and isinstance(made.result[1], Tensor) else None
+def _call(frame: Frame, handed: Handed) -> Call:
+    implementation, heard = handed.implementation, handed.heard
     if len(heard) == 1:
-        return _fused(module, given, out, heard[0])
-    if not heard and (implementation == "eager" or grid is not None):
-        return _eager(module, given, out, grid, made.cast)
+        return _fused(handed, heard[0])
     if heard:
         raise CannotShowError(f"it takes {len(heard)} steps of attention in one call")
+    if implementation == flex.NAME:
+        return flex.call(handed, frame)
+    if flash.is_flash(implementation):
+        return flash.call(handed)
+    if implementation == "eager" or handed.grid is not None:
+        return _eager(handed)
     raise CannotShowError(
         f'its "{implementation}" attention is not one that can be read yet; '
         'try attn_implementation="sdpa" or "eager" when loading the model'
     )
 
 
-def _fused(module: nn.Module, given: dict[str, Any], out: Tensor, heard: Heard) -> Call:
+def _fused(handed: Handed, heard: Heard) -> Call:
     """A call through F.scaled_dot_product_attention: mask, scale and causality as the kernel got them."""
-    q, k, v = (as_autocast(given[name], heard.autocast) for name in ("query", "key", "value"))
+    q, k, v = (as_autocast(x, heard.autocast) for x in handed.tensors)
     b, h, tq, _ = q.shape
     tk = heard.arguments["key"].shape[2]  # a static cache is cut to what there is
     mask, kernel_q = heard.mask, heard.arguments["query"]
@@ -170,7 +164,7 @@ def _fused(module: nn.Module, given: dict[str, Any], out: Tensor, heard: Heard) 
     b = max(b, k.shape[0])
     q, k, v = (x.expand(b, -1, -1, -1) for x in (q, k[:, :, :tk], v[:, :, :tk]))
     return Call(
-        module, "huggingface/sdpa", q, k, v, _turned(out, q, v), heard.scale,
+        handed.module, "huggingface/sdpa", q, k, v, handed.out(q, v), heard.scale,
         mask=mask, causal=heard.causal, dropout=heard.dropout, autocast=heard.autocast,
     )  # fmt: skip
 
@@ -189,24 +183,18 @@ def _unpacked(mask: Tensor | None, kernel_q: Tensor, heads: int, tq: int) -> Ten
     return mask.expand(-1, kernel_q.shape[1], group, -1).reshape(mask.shape[0], heads, 1, mask.shape[3])
 
 
-def _eager(
-    module: nn.Module, given: dict[str, Any], out: Tensor, grid: Tensor | None, cast: torch.dtype | None
-) -> Call:
+def _eager(handed: Handed) -> Call:
     """A call in which the model went through its own grid, step by step."""
-    q, k, v = given["query"], given["key"], given["value"]
-    q, k, v = (as_autocast(x, cast) for x in (q, k, v))
-    scale = given.get("scaling")
-    dropout = float(given.get("dropout") or 0.0) if module.training else 0.0
+    q, k, v = (as_autocast(x, handed.cast) for x in handed.tensors)
+    grid, given = handed.grid, handed.given
     if grid is not None and grid.shape != (*q.shape[:3], k.shape[2]):
         raise CannotShowError(
             f"its weights are {tuple(grid.shape)} for queries {tuple(q.shape)} and keys {tuple(k.shape)}"
         )
-    sinks = given.get("s_aux")
     return Call(
-        module, "huggingface/eager", q, k, v, _turned(out, q, v),
-        float(q.shape[-1] ** -0.5 if scale is None else scale),
+        handed.module, "huggingface/eager", q, k, v, handed.out(q, v), handed.scale,
         mask=given.get("attention_mask"), added=given.get("position_bias"), softcap=given.get("softcap"),
-        sinks=None if sinks is None else sinks.reshape(-1), dropout=dropout, grid=grid, autocast=cast,
+        sinks=handed.sinks, dropout=handed.dropout, grid=grid, autocast=handed.cast,
     )  # fmt: skip
 
 
@@ -215,20 +203,17 @@ def _cast_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.dtype | Non
     return None if first is None else autocast_dtype(first.device)
 
 
-def _turned(out: Any, q: Tensor, v: Tensor) -> Tensor:
-    """The function's (b, tq, h, dv) as (b, h, tq, dv)."""
-    b, h, tq, _ = q.shape
-    if not isinstance(out, Tensor) or out.shape != (b, tq, h, v.shape[-1]):
-        came = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
-        raise CannotShowError(f"its output is {came}, and ({b}, {tq}, {h}, {v.shape[-1]}) was looked for")
-    return out.transpose(1, 2)
-
-
 def _named(inner: Attention, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by name, those gathered by **kwargs among them."""
+    """The arguments by name, those gathered by *args and **kwargs among them."""
     try:
-        bound = inspect.signature(inner).bind_partial(*args, **kwargs).arguments
+        signature = inspect.signature(inner)
+        bound = signature.bind_partial(*args, **kwargs).arguments
+        kinds = {name: one.kind for name, one in signature.parameters.items()}
     except (TypeError, ValueError):
-        bound = dict(zip(("module", "query", "key", "value", "attention_mask"), args, strict=False)) | kwargs
-    more = bound.pop("kwargs", {})
-    return bound | (more if isinstance(more, dict) else {})
+        bound, kinds = dict(kwargs), {}
+    if any(kinds.get(name) == inspect.Parameter.VAR_POSITIONAL for name in bound) or not kinds:
+        bound = dict(zip(NAMES, args, strict=False)) | kwargs
+    named: dict[str, Any] = {}
+    for name, value in bound.items():
+        named |= value if kinds.get(name) == inspect.Parameter.VAR_KEYWORD else {name: value}
+    return named
