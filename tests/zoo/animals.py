@@ -157,6 +157,7 @@ def seen(row: Row, stack: Stack, layer: int) -> Tensor:
     chunk = [(place - first) // int(number or 1) for place in (i, j)]  # counted from the first real token
     grid = {
         "all": torch.ones(stack.rows, stack.keys, dtype=torch.bool),
+        "pairs": real(row)[:, :, None],  # padded rows see nothing either
         "causal": j <= i,
         "window": (j <= i) & (i - j < int(number or 1)),
         "chunks": (j <= i) & (chunk[0] == chunk[1]),

@@ -87,7 +87,7 @@ CONFIGS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "Falcon, ALiBi": ("FalconForCausalLM", "FalconConfig", {**SIZES, "multi_query": False, "alibi": True}),
     "Bloom": ("BloomForCausalLM", "BloomConfig", {**GPT, "hidden_size": 48}),
     "MPT": ("MptForCausalLM", "MptConfig", {"vocab_size": 101, "d_model": 48, "n_layers": 2, "n_heads": 6,
-                                            "max_seq_len": 64, "expansion_ratio": 2}),
+                                            "max_seq_len": 64, "expansion_ratio": 2, "use_cache": True}),
     "gpt-oss": (
         "GptOssForCausalLM", "GptOssConfig",
         {**GROUPED, "sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1},

@@ -86,9 +86,8 @@ def pair(keys: int = T, *, padded: bool = True) -> tuple[Stack, ...]:
 
 PLAIN_DECODER = (Stack(("causal",), padded=False),)
 FUSED = "torch's own multi-head attention"
-MADE_OF_SOFTMAX = "it made no softmax attention call that could be heard"
-OWN_CODE = "the family computes attention in its own code"
-NO_SOFTMAX = "there is no softmax attention in these layers"
+SUMMARY = "single weights and cells: its own code makes the grid, and a summary is kept"
+RECURRENT = "no softmax attention"
 
 TABLE: tuple[Row, ...] = (
     Row("GPT-2", causal(key_heads=6)),
@@ -111,14 +110,10 @@ TABLE: tuple[Row, ...] = (
     Row("Falcon", causal(key_heads=1), ("sdpa",), route="sdpa", yes="one key head for all"),
     Row("Falcon, ALiBi", causal(key_heads=6), ("sdpa",), route="sdpa", bias=("KeyBias",),
         yes="ALiBi (its eager attention adds it twice)", alike=False),
-    Row("Falcon", attention=("eager",), silent=((0, "transformer.h.0.self_attention"),
-        (1, "transformer.h.1.self_attention")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
-    Row("Falcon, ALiBi", attention=("eager",), silent=((0, "transformer.h.0.self_attention"),
-        (1, "transformer.h.1.self_attention")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
-    Row("Bloom", attention=("eager",), silent=((0, "transformer.h.0.self_attention"),
-        (1, "transformer.h.1.self_attention")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
-    Row("MPT", attention=("eager",), silent=((0, "transformer.blocks.0.attn"),
-        (1, "transformer.blocks.1.attn")), why=MADE_OF_SOFTMAX, no=OWN_CODE),
+    Row("Falcon", causal(key_heads=1), ("eager",), route="softmax", yes="one key head for all", no=SUMMARY),
+    Row("Falcon, ALiBi", causal(key_heads=6), ("eager",), route="softmax", yes="ALiBi", no=SUMMARY),
+    Row("Bloom", causal(key_heads=6), ("eager",), route="softmax", yes="ALiBi", no=SUMMARY),
+    Row("MPT", causal(key_heads=6), ("eager",), route="softmax", yes="ALiBi", no=SUMMARY),
     Row("gpt-oss", causal("window 7", "causal"), ("eager",), sinks=True,
         yes="a window of 7 in one layer, learned sinks, grouped heads"),
     Row("DeepSeek-V3", causal(key_heads=6), sharp=24, yes="values narrower than keys"),
@@ -129,9 +124,8 @@ TABLE: tuple[Row, ...] = (
     Row("ELECTRA", both_ways(), pad="right", generates=False),
     Row("ModernBERT", both_ways("all", "band 4"), pad="right", generates=False,
         yes="a window of 4 either way in one layer"),
-    Row("DeBERTa-v2", attention=("eager",), pad="right", generates=False,
-        silent=((None, "encoder.layer.0.attention.self"), (None, "encoder.layer.1.attention.self")),
-        why=MADE_OF_SOFTMAX, no=OWN_CODE),
+    Row("DeBERTa-v2", both_ways("pairs"), ("eager",), pad="right", route="softmax", generates=False,
+        no=SUMMARY),
     Row("T5", pair(), given="pair", pad="right", sharp=1.5, bias=("RelativeBias",),
         yes="a bias by distance"),
     Row("BART", pair(), given="pair", pad="right"),
@@ -149,16 +143,15 @@ TABLE: tuple[Row, ...] = (
         yes="image patches and text; layers in order of call", no="the pooling head"),
     Row("Longformer", attention=("eager",), pad="right", generates=False,
         silent=((0, "encoder.layer.0.attention.self"), (1, "encoder.layer.1.attention.self")),
-        why=MADE_OF_SOFTMAX, no="it keeps its scores in a layout of its own"),
+        why="a layout of its own", no="it keeps its scores in a layout of its own"),
     Row("Qwen3-Next", causal(layers=(1,)), sharp=3, silent=((0, "model.layers.0.linear_attn"),),
-        why=MADE_OF_SOFTMAX, yes="grouped heads", no="the layers with a gated delta net"),
-    Row("Jamba", causal(layers=(1,)), silent=((0, "model.layers.0.mamba"),), why=MADE_OF_SOFTMAX,
+        why=RECURRENT, yes="grouped heads", no="the layers with a gated delta net"),
+    Row("Jamba", causal(layers=(1,)), silent=((0, "model.layers.0.mamba"),), why=RECURRENT,
         yes="grouped heads", no="the layers of Mamba"),
     Row("Mamba", attention=("eager",), silent=((0, "backbone.layers.0.mixer"),
-        (1, "backbone.layers.1.mixer")), why=MADE_OF_SOFTMAX, no=NO_SOFTMAX),
+        (1, "backbone.layers.1.mixer")), why=RECURRENT, no="its layers have no softmax attention"),
     Row("F.scaled_dot_product_attention", PLAIN_DECODER, TORCH, "vectors", route="sdpa", generates=False),
-    Row("softmax written out", attention=TORCH, given="vectors", generates=False,
-        silent=(), why="", no=OWN_CODE),
+    Row("softmax written out", PLAIN_DECODER, TORCH, "vectors", route="softmax", generates=False, no=SUMMARY),
     Row("nn.TransformerEncoder", attention=TORCH, given="padded vectors", pad="right", generates=False,
         silent=((None, "layers.0"), (None, "layers.1")), why=FUSED, no="its fused layers"),
     Row("nn.TransformerDecoder", attention=TORCH, given="memory", pad="right", generates=False,
