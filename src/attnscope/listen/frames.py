@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 @dataclass(eq=False)
 class Noted:
     """What the softmax tap notes of a running module. lengths: on which it works.   made: grids that mixed
-    values, reduced, or why not.   foreign: shapes of softmax that are no grid of attention.
+    values, reduced, or why not.   foreign: shapes of softmax that are no grid of attention.   handed: what it
+    was handed itself.   pieces: what its children made of shorter sequences than that.
     """
 
     lengths: Lengths = field(default_factory=Lengths)
+    handed: Lengths = field(default_factory=Lengths)
+    pieces: list[tuple[Frame, Summed]] = field(default_factory=list)
     made: list[Summed | str] = field(default_factory=list)
     foreign: list[tuple[int, ...]] = field(default_factory=list)
 

@@ -57,6 +57,14 @@ class Lengths:
         if known.intersection(parts):
             self.grown.add(length)
 
+    def longer(self, b: int, tq: int, tk: int) -> int | None:
+        """The length of a longer sequence of this batch, where neither queries nor keys have one of these
+        lengths; None where there is none.
+        """
+        known = {t for batch, t in self.given if batch == b}
+        longest = max(known, default=0)
+        return longest if longest > max(tq, tk) and not known & {tq, tk} else None
+
     def __or__(self, other: Lengths) -> Lengths:
         return Lengths(self.given | other.given, self.turned | other.turned, self.grown | other.grown)
 

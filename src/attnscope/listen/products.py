@@ -17,9 +17,9 @@ PRODUCTS = (torch.matmul, Tensor.matmul, torch.bmm, Tensor.bmm, torch.einsum)
 
 
 class Mixed(NamedTuple):
-    """probabilities (b h tq tk), v (b hk tk dv) and out (b h tq dv) of one product."""
+    """v (b hk tk dv) and out (b h tq dv) of one product, and the dtype of the probabilities that it took."""
 
-    probabilities: Tensor
+    dtype: torch.dtype
     v: Tensor
     out: Tensor
 
@@ -58,7 +58,7 @@ def _shaped(grid: Layout, probabilities: Tensor, v: Tensor, out: Tensor) -> Mixe
         v = v.expand(b, -1, -1, -1)
     else:
         v = v.expand(*lead, -1, -1).reshape(b, h, tk, v.shape[-1])
-    return Mixed(probabilities.reshape(b, h, tq, tk), v, out.reshape(b, h, tq, v.shape[-1]))
+    return Mixed(probabilities.dtype, v, out.reshape(b, h, tq, v.shape[-1]))
 
 
 def _orders(equation: str, at: int, dims: list[int]) -> list[list[int]] | None:

@@ -68,11 +68,13 @@ def reduced(
     *,
     softmax: torch.dtype,
     dropout: float,
+    sinks: Tensor | None = None,
     cached: bool = False,
 ) -> Summed:
-    """What is kept of scores (b h tq tk) that softmax was given, and of the product that took the
-    probabilities. softmax: the dtype of what it returned.   cached: there are more keys than queries because
-    a cache held some.
+    """What is kept of scores (b h tq tk) that softmax was given, and of the product that took what it gave.
+
+    softmax: the dtype of what it gave.   sinks: (h) logits of a column beside the scores.   cached: there are
+    more keys than queries because a cache held some.
 
     A cell is masked where its score is `least_of` or below, or more than FAR below the largest of its row:
     its weight is then exactly 0.
@@ -81,10 +83,10 @@ def reduced(
     reading = visible_in(scores, least_of(scores.dtype, mixed.v.dtype))
     apart = is_cross(name, module) or (tq != tk and not cached)  # pooled queries, other sequences
     offset = None if apart else offset_of([reading], tq, tk)
-    arithmetic = Arithmetic(softmax=softmax, weights=mixed.probabilities.dtype, dropout=dropout)
+    arithmetic = Arithmetic(softmax=softmax, weights=mixed.dtype, dropout=dropout)
     mask = reading.mask(offset or 0)
     summary, normaliser = summarize_scores(
-        scores, mask, v=mixed.v, out=mixed.out, offset=offset or 0, arithmetic=arithmetic,
+        scores, mask, v=mixed.v, out=mixed.out, sinks=sinks, offset=offset or 0, arithmetic=arithmetic,
         block=max(1, math.ceil(max(tq, tk) / SIDE)),
     )  # fmt: skip
     if summary.certificate is not None:
@@ -92,7 +94,7 @@ def reduced(
     b, h = scores.shape[:2]
     return Summed(
         module, name, mixed.v.dtype, (b, h, tq, tk), mixed.v.shape[1], mixed.v.shape[3], offset, reading,
-        Scoring(mask=mask, offset=offset or 0, arithmetic=arithmetic), normaliser, summary,
+        Scoring(mask=mask, sinks=sinks, offset=offset or 0, arithmetic=arithmetic), normaliser, summary,
     )  # fmt: skip
 
 
@@ -108,7 +110,12 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
         return None
     summary = _of_heads(call.summary, heads)
     certificate = None if summary.certificate is None else _of_heads(summary.certificate, heads)
-    scoring = replace(call.scoring, mask=call.reading.of_heads(heads).mask(call.offset or 0))
+    sinks = call.scoring.sinks
+    scoring = replace(
+        call.scoring,
+        mask=call.reading.of_heads(heads).mask(call.offset or 0),
+        sinks=sinks if sinks is None or heads is None else sinks[list(heads)],
+    )
     shelf = InMemory(
         {}, scoring, _of_heads(call.normaliser, heads), certificate, replace(summary, certificate=None)
     )

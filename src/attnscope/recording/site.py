@@ -250,8 +250,8 @@ class Site:
         tensor = self.shelf.tensor(name)
         if tensor is None and self.heard_scores_alone:
             raise NotKept(
-                f"{self.name} has no {name} and no single weights: the model's own code made the grid of them, "
-                "and only its summary is kept",
+                f"{self.name} has no {name} and no single weights: the model's own code made the grid of "
+                "them, and only its summary is kept",
                 wanted="summary(), normaliser, visible() or certificate",
                 hint="Single weights can be shown of models that go through transformers' attention registry "
                 "or call F.scaled_dot_product_attention",

@@ -205,6 +205,45 @@ def test_a_module_that_also_attends_in_blocks_gives_no_picture_at_all() -> None:
         heard(Packed(both).eval())
 
 
+def test_a_learned_sink_is_told_from_the_keys_where_the_module_names_it() -> None:
+    def with_sink(own: Any, s: Tensor, v: Tensor) -> Tensor:
+        column = own.sinks.view(1, HEADS, 1, 1).expand(*s.shape[:3], 1) + own.shift
+        return torch.cat([s, column], dim=-1).softmax(dim=-1)[..., :-1].contiguous() @ v
+
+    model: Any = Packed(with_sink).eval()
+    model.sinks, model.shift = nn.Parameter(torch.linspace(-1, 3, HEADS)), 0.0
+    (site,) = heard(model).sites
+    whole = torch.cat([model.scores, model.sinks.view(1, HEADS, 1, 1).expand(B, HEADS, T, 1)], dim=-1)
+    weights = whole.double().softmax(dim=-1)
+    assert (site.tk, site.stack) == (T, "decoder") and passed(site)
+    for batch in range(B):
+        sink, expected = site.summary(batch).sink[0], weights[batch, ..., -1]
+        torch.testing.assert_close(sink.double(), expected, rtol=0, atol=1e-6)
+    model.shift = 0.5  # a column that is not what the module calls its sinks
+    with pytest.raises(NothingRecorded, match=r"a layout of its own .* softmax over \(3, 4, 17, 18\)"):
+        heard(model)
+
+
+class Pieces(nn.Module):
+    """One attention, called on a piece of the text at a time."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.inner, self.size = Packed(), size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.inner(piece) for piece in x.split(self.size, dim=1)], dim=1)
+
+
+def test_attention_to_pieces_of_a_text_is_not_shown_and_to_all_of_it_is() -> None:
+    with pytest.raises(
+        NothingRecorded, match="it attends to pieces of its text, 6 of 18 positions at a time"
+    ):
+        heard(Pieces(6), torch.randn(B, 18, WIDTH))
+    (site,) = heard(Pieces(18), torch.randn(B, 18, WIDTH)).sites
+    assert (site.name, site.tq) == ("inner", 18) and passed(site)
+
+
 def test_the_grid_is_let_go_once_its_values_are_mixed() -> None:
     seen: list[tuple[bool, bool]] = []
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.multiprocessing import reductions
 from torch.nn import functional as F
 
@@ -36,16 +36,19 @@ HANDED_UP = 2
 
 @dataclass(eq=False)
 class Grid:
-    """Probabilities on their way to a product. scores: what softmax was given.   version: of its content.
+    """Probabilities on their way to a product.
 
-    softmax: the dtype of the probabilities.   cached: a cache held some of the keys.   sources: the memory in
-    which the probabilities lie, or copies of them.   dropout: with what probability some were dropped.
+    scores: what softmax was given.   version: of its content.   sinks: (h) logits of a last column that is
+    nobody's key.   softmax: the dtype of the probabilities.   cached: a cache held some of the keys.
+    sources: the memory in which the probabilities lie, or copies of them.   dropout: the probability with
+    which some were dropped.
     """
 
     frame: Frame
     layout: Layout
     scores: Tensor = field(repr=False)
     version: int | None
+    sinks: Tensor | None = field(repr=False)
     softmax: torch.dtype
     cached: bool
     sources: dict[int, Any] = field(repr=False)
@@ -54,8 +57,16 @@ class Grid:
 
     def holds(self, tensor: Tensor) -> bool:
         """Whether a tensor lies in memory that holds these probabilities."""
+        if not _strided(tensor):
+            return False
         source = self.sources.get(tensor.untyped_storage()._cdata)
         return source is not None and not bool(source.expired())
+
+    def fits(self, tensor: Tensor) -> bool:
+        """Whether a tensor has as many numbers as the probabilities, with the sink's column or without."""
+        b, h, tq, tk = self.layout
+        columns = (tk,) if self.sinks is None else (tk, tk + 1)
+        return _strided(tensor) and tensor.numel() in [b * h * tq * count for count in columns]
 
     def follow(self, tensor: Tensor) -> None:
         """These probabilities now lie in this tensor as well."""
@@ -104,7 +115,8 @@ def joined(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     parts = args[0] if args else kwargs.get("tensors", ())
     if here.top is not None and here.inside is None and isinstance(result, Tensor) and result.dim() > 2:
         dim = kwargs.get("dim", args[1] if len(args) > 1 else 0)
-        if isinstance(dim, int) and all(isinstance(part, Tensor) for part in parts):
+        keys = isinstance(dim, int) and dim not in (-1, result.dim() - 1)  # a last axis is no sequence
+        if keys and all(isinstance(part, Tensor) for part in parts):
             here.top.noted.lengths.grow(
                 result.shape[dim], [part.shape[dim] for part in parts if part.dim() > 2]
             )
@@ -130,13 +142,14 @@ def passing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return
     given = [x for x in _flat((*args, *kwargs.values())) if isinstance(x, Tensor)]
     for grid in here.grids:
-        if result.numel() == grid.scores.numel() and any(map(grid.holds, given)):
+        if grid.fits(result) and any(map(grid.holds, given)):
             grid.follow(result)
             grid.dropout = max(grid.dropout, _dropout(function, args, kwargs))
 
 
 def entered(frame: Frame, given: Sequence[Any]) -> None:
     """A module starts: what it was handed says on which lengths it works, and its parent too."""
+    frame.noted.handed.see(given)
     frame.noted.lengths.see(given)
     if here.top is not None:
         here.top.noted.lengths.see(given)
@@ -156,13 +169,33 @@ def left(frame: Frame) -> None:
         frame.log.foreign.setdefault(frame.name, of_its_own(foreign))
     if made and foreign:
         frame.session.not_shown(frame, of_its_own(foreign))
-        return
+        made = []
     for one in made:
         if isinstance(one, str):
             frame.session.not_shown(frame, one)
+        elif here.top is not None and here.top.noted.handed.longer(one.sizes[0], *one.sizes[2:]):
+            here.top.noted.pieces.append((frame, one))
         else:
-            frame.session.lengths.setdefault(frame.name, set()).add(one.sizes[3])
-            frame.session.take(frame, lambda one=one: one)  # type: ignore[misc]
+            _take(frame, one)
+    _put_together(frame)
+
+
+def _put_together(frame: Frame) -> None:
+    """What children made of shorter sequences than this module's: several calls of one child are pieces."""
+    pieces = frame.noted.pieces
+    for child, one in pieces:
+        if sum(other.name == child.name for other, _ in pieces) == 1:
+            _take(child, one)
+            continue
+        whole = frame.noted.handed.longer(one.sizes[0], *one.sizes[2:])
+        child.session.not_shown(
+            child, f"it attends to pieces of its text, {one.sizes[2]} of {whole} positions at a time"
+        )
+
+
+def _take(frame: Frame, one: Summed) -> None:
+    frame.session.lengths.setdefault(frame.name, set()).add(one.sizes[3])
+    frame.session.take(frame, lambda: one)
 
 
 def of_its_own(shapes: Iterable[Sequence[int]]) -> str:
@@ -180,14 +213,32 @@ def _heard(frame: Frame, scores: Tensor, result: Tensor) -> None:
     for one in frames:
         lengths = lengths | one.noted.lengths
     counts = head_counts([one.module for one in frames], getattr(frame.session.model, "config", None))
-    layout = layout_of(scores.shape, lengths, counts)
+    layout, sinks = layout_of(scores.shape, lengths, counts), None
+    if layout is None:
+        sinks = _sinks([one.module for one in frames], scores)
+        keys = (*scores.shape[:-1], scores.shape[-1] - 1)
+        layout = None if sinks is None else layout_of(keys, lengths, counts)
     if layout is None:
         if not of_each_position(scores.shape, lengths):
             frame.noted.foreign.append(tuple(scores.shape))
         return
-    grid = Grid(frame, layout, scores, _version(scores), result.dtype, layout.tk in lengths.grown, {})
+    grid = Grid(frame, layout, scores, _version(scores), sinks, result.dtype, layout.tk in lengths.grown, {})
     grid.follow(result)
     here.grids.append(grid)
+
+
+def _sinks(modules: Iterable[nn.Module], scores: Tensor) -> Tensor | None:
+    """The learned sinks (h) of the innermost module that has some, where the last column of scores (b h tq
+    tk + 1) holds just them, bit for bit; else None.
+    """
+    for module in modules:
+        found = getattr(module, "sinks", None)
+        if isinstance(found, Tensor) and scores.dim() == 4 and found.numel() == scores.shape[1]:
+            with quiet(scores.device):
+                sinks = found.detach().flatten().clone()
+                column = sinks.to(scores.dtype)[None, :, None].expand(scores.shape[:-1])
+                return sinks if torch.equal(scores.detach()[..., -1], column) else None
+    return None
 
 
 def _reduced(frame: Frame, grid: Grid, found: Mixed) -> Summed | str:
@@ -196,10 +247,10 @@ def _reduced(frame: Frame, grid: Grid, found: Mixed) -> Summed | str:
         return "its scores were overwritten before its values were mixed"
     try:
         with quiet(grid.scores.device):
-            scores = grid.scores.detach().reshape(grid.layout)
+            scores = grid.scores.detach()[..., : grid.layout.tk].reshape(grid.layout)
             return reduced(
                 frame.module, frame.name, scores, found, softmax=grid.softmax, dropout=grid.dropout,
-                cached=grid.cached,
+                sinks=grid.sinks, cached=grid.cached,
             )  # fmt: skip
     except CannotShowError as reason:
         return str(reason)
@@ -209,6 +260,11 @@ def _reduced(frame: Frame, grid: Grid, found: Mixed) -> Summed | str:
 
 def _plain(*tensors: Any) -> bool:
     return all(type(x) is Tensor and not x.is_nested and x.is_floating_point() for x in tensors)
+
+
+def _strided(tensor: Tensor) -> bool:
+    """Whether a tensor lies in memory of its own kind: no sparse or nested one."""
+    return tensor.layout is torch.strided and not tensor.is_nested
 
 
 def _version(tensor: Tensor) -> int | None:
