@@ -13,9 +13,10 @@ PROGRAMS = {
     "window": "attention() through a window of 512 at 16,384 tokens, against SDPA with the equal mask",
     "summary": "summarize() and certify() at 2,048 tokens, against SDPA",
     "tap": "a layer that makes its own grid of attention, alone and with its softmax tapped",
+    "generate": "SmolLM2 generating 200 tokens from 500, recorded to disk, against the same without",
     "certificate": "what clean heads reach, and which share of planted faults is refused",
 }
-"""Each is a module of this package with `run(rounds)`; what recording costs a model is to be one more."""
+"""Each is a module of this package with `run(rounds)`."""
 
 
 def main() -> None:
