@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, ViewportSize, expect, sync_playwright
 
 MODEL = "embedded"
 _COMMAND = str(Path(sys.executable).with_name("attnscope"))
 _WAIT = 60_000  # ms; a busy machine is slow, not wrong
+_SIZE: ViewportSize = {"width": 1440, "height": 900}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,12 +54,8 @@ class Opened:
     def state(self) -> dict[str, str]:
         """Return the query of the address bar, once it is at rest."""
         self.page.wait_for_timeout(250)
-        return {
-            name: str(value)
-            for name, value in self.page.evaluate(
-                "Object.fromEntries(new URLSearchParams(location.search))"
-            ).items()
-        }
+        found = self.page.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
+        return {name: str(value) for name, value in found.items()}
 
 
 @dataclass
@@ -105,9 +102,22 @@ class Walk(Opened):
     def open(self, chapter: int = 2, *, wait: str | None = None, **state: object) -> Page:
         """Open a link into a chapter and wait until it, or what `wait` names of it, is drawn."""
         self.page.goto(f"{self.base}/walk?{urlencode({'chapter': chapter, **state})}")
+        self._reach(chapter, wait)
+        return self.page
+
+    def turn(self, chapter: int = 2, *, wait: str | None = None, **state: object) -> Page:
+        """Go to another place of the page that is open, as Back and Forward do, without loading it anew."""
+        link = f"?{urlencode({'chapter': chapter, **state})}"
+        self.page.evaluate(
+            "link => { history.pushState(null, '', link); dispatchEvent(new PopStateEvent('popstate')) }",
+            link,
+        )
+        self._reach(chapter, wait)
+        return self.page
+
+    def _reach(self, chapter: int, wait: str | None) -> None:
         shown = f"section[data-chapter='{chapter}']:not([hidden])"
         self.settle(f"{shown} {wait or ('.walk .row' if chapter == 2 else 'h1')}")
-        return self.page
 
     def settle(self, wait: str = ".walk .row") -> None:
         """Wait until the chapter, or what `wait` names of it, is drawn."""
@@ -227,37 +237,61 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@contextmanager
-def watched(browser: Browser, one: Opened, **how: Any) -> Iterator[None]:
-    """Open a fresh page for `one`; what leaves 127.0.0.1 or lands on the console fails the test."""
-    size = {"width": 1440, "height": 900}
-    context = browser.new_context(**{"viewport": size, "color_scheme": "light", **how})
+@pytest.fixture(scope="session")
+def desk(browser: Browser) -> Iterator[Page]:
+    """One page that the tests use in turn: a browser that has read the files once is faster."""
+    context = browser.new_context(viewport=_SIZE, color_scheme="light")
     context.set_default_timeout(_WAIT)
-    expect.set_options(timeout=_WAIT)
-    one.page = page = context.new_page()
-    page.on("request", lambda request: one.asked.append(request.url))
-    page.on("pageerror", lambda error: one.complaints.append(str(error)))
-    page.on("console", lambda said: said.type in ("error", "warning") and one.complaints.append(said.text))
-    yield
-    page.unroute_all(behavior="ignoreErrors")
+    yield context.new_page()
     context.close()
+
+
+@contextmanager
+def watched(page: Page, one: Opened) -> Iterator[None]:
+    """Hand the page to `one`, empty; what leaves 127.0.0.1 or lands on the console fails the test."""
+    expect.set_options(timeout=_WAIT)
+    wipe(page)
+    one.page = page
+    listeners: dict[Any, Callable[[Any], object]] = {
+        "request": lambda request: one.asked.append(request.url),
+        "pageerror": lambda error: one.complaints.append(str(error)),
+        "console": lambda said: said.type in ("error", "warning") and one.complaints.append(said.text),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    try:
+        yield
+    finally:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
     assert {urlsplit(url).hostname for url in one.asked if not url.startswith("blob:")} <= {"127.0.0.1"}
     assert [line for line in one.complaints if not any(part in line for part in one.expected)] == []
 
 
+def wipe(page: Page) -> None:
+    """Take back what a test did to the page: its document, routes, size, media, permissions and pointer."""
+    page.unroute_all(behavior="ignoreErrors")
+    page.goto("about:blank")
+    page.set_viewport_size(_SIZE)
+    page.emulate_media(media="null", color_scheme="light", reduced_motion="null", forced_colors="null")
+    page.context.clear_permissions()
+    page.mouse.up()
+    page.mouse.move(0, 0)
+
+
 @pytest.fixture
-def explore(server: str, browser: Browser) -> Iterator[Explore]:
-    """Explore on a fresh page of 1440 x 900."""
-    one = Explore(cast(Page, None), server)
-    with watched(browser, one):
+def explore(server: str, desk: Page) -> Iterator[Explore]:
+    """Explore on an empty page of 1440 x 900."""
+    one = Explore(desk, server)
+    with watched(desk, one):
         yield one
 
 
 @pytest.fixture
-def walk(server: str, browser: Browser) -> Iterator[Walk]:
-    """Walk on a fresh page of 1440 x 900."""
-    one = Walk(cast(Page, None), server)
-    with watched(browser, one):
+def walk(server: str, desk: Page) -> Iterator[Walk]:
+    """Walk on an empty page of 1440 x 900."""
+    one = Walk(desk, server)
+    with watched(desk, one):
         yield one
 
 

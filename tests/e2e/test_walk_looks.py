@@ -10,20 +10,96 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Walk
 
 
-@pytest.mark.parametrize("width", [360, 390, 768, 1024, 1440])
-def test_nothing_scrolls_sideways(walk: Walk, width: int) -> None:
+WIDTHS = (360, 390, 768, 1024, 1320, 1440)
+# What is made in .walk and can be read: numbers of one line with under 2 px between them, numbers that leave
+# their cell, sums that are cut; and the page, where it is wider than the window.
+CROWDED = """() => {
+    const found = [], boxes = []
+    for (const el of document.querySelectorAll('.walk [data-ref]:not(input)')) {
+        const style = getComputedStyle(el)
+        if (!el.offsetParent || el.closest('.later') || style.visibility !== 'visible') continue
+        if (style.color === 'rgba(0, 0, 0, 0)') continue
+        const range = document.createRange()
+        range.selectNodeContents(el)
+        const box = range.getBoundingClientRect()
+        const cell = el.closest('[role=cell]').getBoundingClientRect()
+        const name = `${el.dataset.ref} ${el.textContent}`
+        if (box.left < cell.left - 1 || box.right > cell.right + 1) found.push(`${name} leaves its cell`)
+        boxes.push({ name, left: box.left, right: box.right, line: Math.round((box.top + box.bottom) / 8) })
+    }
+    boxes.sort((a, b) => a.line - b.line || a.left - b.left)
+    boxes.forEach((b, at) => {
+        const a = boxes[at - 1]
+        if (a && a.line === b.line && b.left - a.right < 2) found.push(`${a.name} touches ${b.name}`)
+    })
+    for (const el of document.querySelectorAll('.walk .why:not(.later)')) {
+        if (el.offsetParent && el.scrollWidth > el.clientWidth) found.push(`${el.textContent} is cut`)
+    }
+    const page = document.documentElement.scrollWidth
+    return page > innerWidth ? [...found, `the page is ${page} px wide`] : found
+}"""
+
+
+def resize(walk: Walk, width: int) -> None:
+    """Make the page that wide, and wait until it is laid out anew."""
     walk.page.set_viewport_size({"width": width, "height": 900})
+    walk.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def too_wide(walk: Walk) -> list[int]:
+    """Return the widths of the window at which the page is wider than it."""
+    found = []
+    for width in WIDTHS:
+        resize(walk, width)
+        if walk.page.evaluate("document.documentElement.scrollWidth") != width:
+            found.append(width)
+    return found
+
+
+def test_nothing_scrolls_sideways(walk: Walk) -> None:
+    walk.open()
     for link in ({"step": 1}, {"step": 12}, {"step": 29, "panel": 1}):
-        walk.open(**link)
-        assert walk.page.evaluate("document.documentElement.scrollWidth") == width, link
-    walk.page.get_by_role("button", name="Words 4").click()
+        walk.turn(**link)
+        assert too_wide(walk) == [], link
+    walk.button("Words 4 ▾")
     walk.type("Number of words", "8")
-    assert walk.page.evaluate("document.documentElement.scrollWidth") == width
+    assert too_wide(walk) == []
     walk.press("Escape")
-    walk.page.get_by_role("button", name="d = 2").click()
+    walk.button("d = 2 ▾")
     walk.type("Components d", "8")
     walk.press("Escape")
-    assert walk.page.evaluate("document.documentElement.scrollWidth") == width
+    assert too_wide(walk) == []
+
+
+def crowd(n: int, d: int, words: list[str]) -> dict[str, str]:
+    """A link to n words whose queries, keys and values have d numbers of many digits, of both signs."""
+    cycle = ["1.25", "-.75", ".5", "-2.125", "3", ".333", "-1.5", "2"]
+
+    def rows(start: int, width: int) -> str:
+        return "*".join("_".join(cycle[(start + r + c) % 8] for c in range(width)) for r in range(n))
+
+    x = "*".join("_".join("1" if r == c else "0" for c in range(n)) for r in range(n))
+    return {"words": "_".join(words[:n]), "x": x, "wq": rows(0, d), "wk": rows(3, d), "wv": rows(5, d)}
+
+
+@pytest.mark.parametrize(("n", "d"), [(2, 8), (3, 2), (4, 2), (8, 8)])
+def test_no_number_of_the_walk_touches_another_or_is_cut(walk: Walk, n: int, d: int) -> None:
+    link = crowd(n, d, ["the", "cat", "sat", "down", "on", "my", "warm", "mat"])
+    walk.open(**link)
+    for width in (390, 1024, 1440):
+        resize(walk, width)
+        for step in (2 * n, 4 * n + 4, 5 + 6 * n):  # in the scores, in the sums, at the end
+            walk.turn(step=step, **link)
+            assert walk.page.evaluate(CROWDED) == [], (width, step)
+
+
+def test_the_longest_words_never_make_the_page_too_wide(walk: Walk) -> None:
+    walk.open()
+    for letter in ("W", "漢"):
+        words = [letter * 23 + str(at) for at in range(8)]
+        for n, d in ((2, 1), (8, 1), (8, 8)):
+            walk.turn(step=999, **crowd(n, d, words))
+            assert too_wide(walk) == [], (letter, n, d)
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440])

@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { queryToSheet, sheetToQuery } from '../../src/attnscope/web/static/js/pure/walk/address.js'
 import { readSheet, writeSheet } from '../../src/attnscope/web/static/js/pure/walk/file.js'
 import { exact } from '../../src/attnscope/web/static/js/pure/walk/format.js'
-import { readNumber } from '../../src/attnscope/web/static/js/pure/walk/read.js'
+import { readCount, readNumber } from '../../src/attnscope/web/static/js/pure/walk/read.js'
 import { readWord } from '../../src/attnscope/web/static/js/pure/walk/word.js'
 import { attached, isEdited, withCount, withDepth, withMask, withNumber, withScale, withWord } from '../../src/attnscope/web/static/js/pure/walk/sheet.js'
+import { Trail } from '../../src/attnscope/web/static/js/pure/walk/trail.js'
 import { evaluate } from '../../src/attnscope/web/static/js/pure/walk/values.js'
 
 const { recipe, sheet: fresh } = JSON.parse(readFileSync(new URL('walk.json', import.meta.url), 'utf8'))
@@ -149,4 +150,24 @@ test('a file is read by people too: a row of numbers a line', () => {
   const text = writeSheet(withNumber(fresh, KEY, 7))
   assert.match(text, /"wk": \[\n {4}\[0, 1\],\n {4}\[2, 0\],/)
   assert.match(text, /"edited": \{"q": \[\], "k": \[\[1, 0, 7\]\], "v": \[\]\}/)
+})
+
+test('a count is a whole number within its limits, and its refusals speak of counts', () => {
+  assert.deepEqual(readCount(' 8 ', [2, 8], 'words'), { value: 8 })
+  assert.equal(readCount('many', [2, 8], 'words').problem, '“many” is no count. There can be 2 to 8 words.')
+  assert.equal(readCount('', [1, 8], 'components').problem, 'An empty field. There can be 1 to 8 components.')
+  for (const text of ['9', '1', '2.5', '-3']) assert.equal(readCount(text, [2, 8], 'words').problem, 'There can be 2 to 8 words.', text)
+})
+
+test('undo and redo lead back and forth, and something new ends redo', () => {
+  const trail = new Trail()
+  assert.equal(trail.undo('a'), undefined)
+  trail.leave('a')
+  trail.leave('b')
+  assert.equal(trail.undo('c'), 'b')
+  assert.equal(trail.undo('b'), 'a')
+  assert.deepEqual([trail.undoable, trail.redoable], [false, true])
+  assert.equal(trail.redo('a'), 'b')
+  trail.leave('b')
+  assert.deepEqual([trail.undoable, trail.redoable, trail.redo('d')], [true, false, undefined])
 })

@@ -50,6 +50,19 @@ export function attr(el, name, value) {
   else if (el.getAttribute(name) !== String(value)) el.setAttribute(name, String(value))
 }
 
+/**
+ * Makes buttons able to be pressed, or not. One that goes out while it has the focus hands it to another: the key pressed next is not to go astray.
+ * @param {...[button: HTMLButtonElement, able: boolean, next: HTMLButtonElement]} states next: the button that takes the focus
+ */
+export function enable(...states) {
+  for (const [button, able] of states) if (able) button.disabled = false
+  for (const [button, able, next] of states) {
+    const focused = button === document.activeElement
+    button.disabled = !able
+    if (focused && !able) next.focus()
+  }
+}
+
 /** @param {HTMLElement|SVGElement} el @param {Props} props @param {Child[]} children */
 function fill(el, props, children) {
   for (const [name, value] of Object.entries(props)) {

@@ -73,7 +73,10 @@ class Walk {
   /** Shows the chapter of the address, and loads what it needs. */
   show() {
     const shown = this.chapter
-    for (const [number, section] of this.sections) section.hidden = number !== shown
+    for (const [number, section] of this.sections) {
+      if (number !== shown && !section.hidden) this.views.get(number)?.leave?.()
+      section.hidden = number !== shown
+    }
     for (const link of part('rail').querySelectorAll('a')) attr(link, 'aria-current', link.dataset.chapter === String(shown) ? 'page' : null)
     const picker = /** @type {HTMLSelectElement} */ (part('picker'))
     picker.value = String(shown)

@@ -5,6 +5,7 @@ import { queryToSheet, sheetToQuery } from '../pure/walk/address.js'
 import { changeSentence } from '../pure/walk/change.js'
 import { writeSheet } from '../pure/walk/file.js'
 import * as sheets from '../pure/walk/sheet.js'
+import { Trail } from '../pure/walk/trail.js'
 import { mountFiles } from '../views/walk/files.js'
 import { action, KEYS } from '../views/walk/keys.js'
 import { modelOf, samePlace } from '../views/walk/model.js'
@@ -27,7 +28,7 @@ const PLACES = ['step', 'q', 'predict', 'panel'] // the parameters that are no p
 export const mount = (el, data, on) => new Walk(el, data, on)
 
 class Walk {
-  /** @type {Sheet[]} what Undo leads back to */ past = []
+  /** @type {Trail<Sheet>} what Undo and Redo lead to */ trail = new Trail()
   /** @type {WeakMap<Sheet, number>} the word that asked when an example lost its last words, and with them perhaps that one */ asked = new WeakMap()
   /** @type {Parameters} */ state = {}
   /** @type {Model|null} */ model = null
@@ -69,6 +70,7 @@ class Walk {
       predict: (predicting) => this.on.change({ predict: predicting ? '1' : null }, ''),
       panel: (open) => this.on.change({ panel: open ? '1' : null }, ''),
       undo: () => this.undo(),
+      redo: () => this.redo(),
       reset: () => this.reset(),
     }, { words: this.words.el, depth: this.depth.el, save: this.files.save, open: this.files.open })
     this.projections = mountProjections(vector)
@@ -97,6 +99,11 @@ class Walk {
     this.pause()
   }
 
+  /** The reader is in another chapter: nothing plays unseen. */
+  leave() {
+    this.pause(true)
+  }
+
   place() {
     return this.model?.at ?? 1
   }
@@ -106,7 +113,7 @@ class Walk {
     this.state = state
     const sheet = queryToSheet(state, this.fresh, this.recipe)
     if (writeSheet(sheet) !== writeSheet(this.sheet)) {
-      if (this.model) this.past.push(this.sheet)
+      if (this.model) this.trail.leave(this.sheet)
       this.sheet = sheet
       this.changed = ''
       this.typing = null
@@ -125,7 +132,7 @@ class Walk {
     const guessing = this.saying.holds(document.activeElement)
     this.saying.update(model, this.changed)
     if (guessing && this.saying.predict.hidden) this.player.step.focus()
-    this.options.update(model, { undoable: this.past.length > 0, fresh: writeSheet(sheet) === writeSheet(fresh), panel: state.panel === '1' })
+    this.options.update(model, { undoable: this.trail.undoable, redoable: this.trail.redoable, fresh: writeSheet(sheet) === writeSheet(fresh), panel: state.panel === '1' })
     this.words.update(model)
     this.depth.update(model)
     this.projections.el.hidden = state.panel !== '1'
@@ -143,7 +150,7 @@ class Walk {
     if (writeSheet(next) === writeSheet(this.sheet)) return
     const going = group !== '' && this.typing?.group === group
     if (!going) {
-      this.past.push(this.sheet)
+      this.trail.leave(this.sheet)
       this.typing = group ? { group, before: this.sheet } : null
     }
     this.show(next, (going && this.typing?.before) || this.sheet)
@@ -171,16 +178,24 @@ class Walk {
   }
 
   undo() {
-    const before = this.past.pop()
-    if (!before) return
+    this.back(this.trail.undo(this.sheet))
+  }
+
+  redo() {
+    this.back(this.trail.redo(this.sheet))
+  }
+
+  /** @param {Sheet|undefined} sheet one that was there before; none where there was none */
+  back(sheet) {
+    if (!sheet) return
     this.typing = null
-    this.show(before, this.sheet)
+    this.show(sheet, this.sheet)
     this.on.say(this.changed)
   }
 
   reset() {
     this.typing = null
-    this.past.push(this.sheet)
+    this.trail.leave(this.sheet)
     this.show(this.fresh, this.sheet, 'The example of the lesson is back.')
     this.on.say(this.changed)
   }
@@ -188,7 +203,7 @@ class Walk {
   /** @param {Sheet} sheet @param {string} name of its file */
   open(sheet, name) {
     this.typing = null
-    this.past.push(this.sheet)
+    this.trail.leave(this.sheet)
     this.show(sheet, this.sheet, `${name} is open: ${sheet.words.join(' ')}.`)
     this.on.say(this.changed)
   }
@@ -225,7 +240,6 @@ class Walk {
   tick() {
     clearTimeout(this.timer)
     this.timer = setTimeout(() => {
-      if (!this.desk?.offsetParent) return this.pause()
       this.moveTo(this.place() + 1)
       if (this.timer) this.tick()
     }, this.player.pace())
@@ -249,6 +263,7 @@ class Walk {
     const what = action(event)
     if (!what || !model) return false
     if (what === 'undo') this.undo()
+    else if (what === 'redo') this.redo()
     else if (what === 'play') this.toggle()
     else if (what === 'up' || what === 'down') this.go({ q: Math.max(0, Math.min(model.values.n - 1, model.query + (what === 'up' ? -1 : 1))) })
     else if (what === 'stage') this.step(model.ends.find((end) => end > model.at) ?? model.steps.length)

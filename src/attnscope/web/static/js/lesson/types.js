@@ -17,8 +17,9 @@
  */
 /**
  * What a chapter does for the page. update also follows a change of theme; key gets what is not typed into a field and not
- * meant for the control that has the focus, and says whether it did anything with it; keys are what the dialog "Keys" lists.
- * @typedef {{update: (state: Parameters) => void, destroy: () => void, key?: (event: KeyboardEvent) => boolean, keys?: import("../pure/keyboard.js").KeyList}} View
+ * meant for the control that has the focus, and says whether it did anything with it; keys are what the dialog "Keys" lists; leave is
+ * called when another chapter is opened.
+ * @typedef {{update: (state: Parameters) => void, destroy: () => void, leave?: () => void, key?: (event: KeyboardEvent) => boolean, keys?: import("../pure/keyboard.js").KeyList}} View
  */
 /** @typedef {{mount: (el: HTMLElement, data: Chapter, on: On) => View}} Module */
 

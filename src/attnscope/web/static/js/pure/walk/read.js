@@ -18,6 +18,17 @@ export function readNumber(text) {
   return { value: value + 0 } // no −0
 }
 
+/**
+ * How many there are to be of something.
+ * @param {string} text @param {[number, number]} limits @param {string} noun what is counted, as more than one @returns {{value: number}|{problem: string}}
+ */
+export function readCount(text, [least, most], noun) {
+  const range = `There can be ${least} to ${most} ${noun}.`
+  const found = readNumber(text)
+  if ('problem' in found) return { problem: text.trim() ? `“${shortened(text.trim())}” is no count. ${range}` : `An empty field. ${range}` }
+  return Number.isInteger(found.value) && found.value >= least && found.value <= most ? found : { problem: range }
+}
+
 /** @param {number} x */
 export const isNumber = (x) => typeof x === 'number' && Math.abs(x) <= LARGEST
 

@@ -10,8 +10,9 @@ import { keyOf, made } from './model.js'
  * @typedef {{text?: (x: number) => string, room?: number, stage: number, still?: boolean, look?: string}} Form
  */
 
-/** @param {Form} form */
-export function mountNumber({ text, room = Infinity, stage, still = false, look = '' }) {
+/** @param {Form} form whose room may become another */
+export function mountNumber(form) {
+  const { text, stage, still = false, look = '' } = form
   const el = h('span', { tabindex: '-1' })
   return {
     el,
@@ -22,7 +23,7 @@ export function mountNumber({ text, room = Infinity, stage, still = false, look 
       const value = model.values.at(grid, ...at)
       attr(el, 'data-ref', key)
       attr(el, 'aria-hidden', here ? null : true)
-      say(el, text ? text(value) : fitted(value, room, (x) => written(model.recipe, grid, x)))
+      say(el, text ? text(value) : fitted(value, form.room ?? Infinity, (x) => written(model.recipe, grid, x)))
       const marks = [look, 'n', here ? '' : 'later', value === 0 ? 'zero' : '']
       if (!still && here) marks.push(model.now.has(key) ? 'now' : model.operands.has(key) ? 'src' : '')
       el.className = marks.filter(Boolean).join(' ')

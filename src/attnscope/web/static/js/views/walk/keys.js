@@ -1,6 +1,6 @@
 // The keys of the walk.
 
-/** @typedef {"step"|"back"|"stage"|"back stage"|"first"|"last"|"up"|"down"|"play"|"undo"} WalkAction */
+/** @typedef {"step"|"back"|"stage"|"back stage"|"first"|"last"|"up"|"down"|"play"|"undo"|"redo"} WalkAction */
 
 /** @type {Record<string, WalkAction>} */
 const PLAIN = { ArrowRight: 'step', ArrowLeft: 'back', ArrowUp: 'up', ArrowDown: 'down', Home: 'first', End: 'last', ' ': 'play' }
@@ -10,7 +10,7 @@ const SHIFTED = { ArrowRight: 'stage', ArrowLeft: 'back stage' }
 /** @param {import("../../pure/keyboard.js").Key} event @returns {WalkAction|null} */
 export function action(event) {
   if (event.altKey) return null
-  if (event.ctrlKey || event.metaKey) return event.key.toLowerCase() === 'z' && !event.shiftKey ? 'undo' : null
+  if (event.ctrlKey || event.metaKey) return event.key.toLowerCase() !== 'z' ? null : event.shiftKey ? 'redo' : 'undo'
   return (event.shiftKey ? SHIFTED : PLAIN)[event.key] ?? null
 }
 
@@ -24,7 +24,7 @@ export const KEYS = [
       { keys: ['Space'], does: 'play or pause' },
       { keys: ['Home', 'End'], does: 'first and last step' },
       { keys: ['↑', '↓'], does: 'the word before or after asks' },
-      { keys: ['Ctrl Z'], does: 'undo' },
+      { keys: ['Ctrl Z', 'Ctrl Shift Z'], does: 'undo, redo' },
     ],
   },
   {

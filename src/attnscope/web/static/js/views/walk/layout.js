@@ -18,13 +18,13 @@ export function arrange({ width, n, d, longest, stage }) {
     Math.max(flat ? 192 : 126, matrix),
     Math.max(150, n <= 4 ? 150 : matrix),
     n <= 4 ? 132 : 124,
-    Math.max(196, n * 30 + 10),
-    Math.max(flat ? 240 : 112 + across * 44, d * 30 + 20),
+    Math.max(190, n * 30 + 10),
+    Math.max(flat ? 256 : 124 + across * 46, d * 33 + 20),
   ]
   const sum = whole.reduce((total, one) => total + one, word)
   if (width >= sum) return { fit: 'wide', columns: [`${word}px`, ...whole.map((one, at) => (at === 4 ? `minmax(${one}px, 1.6fr)` : `${one}px`))].join(' '), band: true }
   const band = n <= 4
-  const folded = [project, ...[1, 2, 3, 4].map(() => (band ? FOLDED : 92)), Math.max(band ? FOLDED : 92, across * 44 + 44)]
+  const folded = [project, ...[1, 2, 3, 4].map(() => (band ? FOLDED : 92)), Math.max(band ? FOLDED : 92, across * 46 + 44)]
   const open = whole.map((one, at) => (at === 0 ? project : Math.max(one, 240)))
   const needed = folded.reduce((total, one, at) => total + (at === stage ? open[at] : one), word)
   // the stage at work may be any of them: the widest decides, so that a step never changes the way the page is laid out

@@ -1,6 +1,6 @@
 // The foot of the walk: back, play, step, a scrubber and the speed. It starts paused and never plays by itself.
 
-import { attr, h, icon, put } from '../../dom.js'
+import { attr, enable, h, icon, put } from '../../dom.js'
 
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {{back: () => void, step: () => void, go: (step: number) => void, play: () => void}} OnPlayer */
@@ -56,8 +56,7 @@ class Player {
     attr(this.segs, 'aria-valuetext', `Step ${model.at} of ${model.steps.length}: ${model.recipe.stages[model.stage].title}, ${model.step.index} of ${model.step.of}`)
     put(this.count, `Step ${model.at} of ${model.steps.length} · `, h('b', {}, playing ? 'playing' : 'paused'))
     put(this.play, ...(playing ? [icon('M4.500 3v8M9.500 3v8'), 'Pause'] : [triangle(), 'Play']))
-    this.back.disabled = model.at === 1
-    this.step.disabled = model.at === model.steps.length
+    enable([this.back, model.at > 1, this.play], [this.step, model.at < model.steps.length, this.play])
   }
 
   /** @param {number[]} sizes @param {string[]} titles */

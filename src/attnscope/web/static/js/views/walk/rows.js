@@ -4,11 +4,11 @@ import { attr, css, h, put, say } from '../../dom.js'
 import { three, two, typed } from '../../pure/walk/format.js'
 import { mountNumber, mountVector } from './cells.js'
 import { keyOf, made } from './model.js'
+import { mountSum } from './sum.js'
 import { mountVectorField } from './vectorfield.js'
 
 /** @typedef {import("./model.js").Model} Model @typedef {import("./vectorfield.js").OnVector} OnVector */
 
-const LONGEST = 20 // characters of a sum in its column
 const ROOM = 5.5 // digits of a component of a part
 
 /** @param {string} stage @param {...import("../../dom.js").Child} children */
@@ -58,13 +58,14 @@ export function mountKey(j, d, on) {
   const exp = mountNumber({ stage: 4, look: 'exp' })
   const share = mountNumber({ stage: 4, look: 'res' })
   const part = mountVector({ stage: 5, room: ROOM, look: 'res' }, d, `vec of-${across(d)}`)
-  const why = ['', '', 'small faint', ''].map((look) => h('span', { class: `why ${look}` }))
+  const why = ['', '', 'small faint', ''].map(mountSum)
   const bar = h('i', {})
-  const mask = cell('s3', why[2], score.el)
-  const el = row(word, cell('s0 kv', key.el, value.el), cell('s1', why[0], product.el), cell('s2', why[1], scaled.el), mask,
-    cell('s4', exp.el, h('span', { class: 'meter', 'aria-hidden': 'true' }, bar), share.el), cell('s5', why[3], part.el))
+  const mask = cell('s3', why[2].el, score.el)
+  const el = row(word, cell('s0 kv', key.el, value.el), cell('s1', why[0].el, product.el), cell('s2', why[1].el, scaled.el), mask,
+    cell('s4', exp.el, h('span', { class: 'meter', 'aria-hidden': 'true' }, bar), share.el), cell('s5', why[3].el, part.el))
   return {
     el,
+    sums: why,
     /** @param {Model} model */
     update(model) {
       const { query: i, values, sheet } = model
@@ -79,10 +80,12 @@ export function mountKey(j, d, on) {
       part.update(model, 'parts', i, j)
       const visible = values.visible(i, j)
       const mixed = made(model, keyOf('parts', [i, j, 0]), 5)
-      tell(why[0], scored, brief(d <= 2 ? terms(model, i, j) : null, ['q · k', '=', '']))
-      tell(why[1], divided, sheet.scale ? [typed(p), '÷', two(model.recipe.roots[d - 1]), '=', ''] : ['as it is'])
-      tell(why[2], masked, [visible ? 'visible' : 'future'])
-      tell(why[3], mixed, brief(d <= 2 ? [three(w), '×', `[${vectorOf(model, 'v', j).map((x) => typed(x)).join(', ')}]`, '=', ''] : null, [three(w), '×', 'v', '=', '']))
+      const divide = ['÷', two(model.recipe.roots[d - 1]), '=', '']
+      const weighed = [three(w), '×', 'v', '=', '']
+      why[0].update(scored, ['q · k', '=', ''], d <= 2 ? terms(model, i, j) : null)
+      why[1].update(divided, sheet.scale ? divide : ['as it is'], sheet.scale ? [typed(p), ...divide] : null)
+      why[2].update(masked, [visible ? 'visible' : 'future'])
+      why[3].update(mixed, weighed, d <= 2 ? [three(w), '×', `[${vectorOf(model, 'v', j).map((x) => typed(x)).join(', ')}]`, '=', ''] : null)
       mask.classList.toggle('hatch', !visible)
       mask.classList.toggle('unmade', !masked)
       bar.className = shared ? '' : 'unmade'
@@ -116,20 +119,8 @@ export const across = (d) => Math.ceil(d / Math.ceil(d / 4))
 /** @param {Model} model @param {string} grid @param {number} at */
 const vectorOf = ({ values }, grid, at) => Array.from({ length: values.d }, (_, c) => values.at(grid, at, c))
 
-/** The sum in numbers where it fits into its column, or in letters; the sentence has it whole. @param {string[]|null} numbers @param {string[]} letters */
-const brief = (numbers, letters) => (numbers && numbers.join(' ').length <= LONGEST ? numbers : letters)
-
 /** "2 × 0 + 0 × 1 =" @param {Model} model @param {number} i @param {number} j */
 function terms(model, i, j) {
   const k = vectorOf(model, 'k', j)
   return [...vectorOf(model, 'q', i).flatMap((x, c) => [...(c ? ['+'] : []), typed(x), '×', typed(k[c])]), '=', '']
-}
-
-/** A short sum, once it has been done: numbers and signs in turn. @param {HTMLElement} el @param {boolean} here @param {string[]} pieces */
-function tell(el, here, pieces) {
-  el.classList.toggle('later', !here)
-  attr(el, 'aria-hidden', here ? null : true)
-  const text = pieces.join(' ').trim()
-  if (el.textContent?.trim() === text) return
-  put(el, ...pieces.flatMap((piece, at) => [at ? ' ' : '', /^[×+÷=]$/.test(piece) ? h('em', {}, piece) : piece]))
 }

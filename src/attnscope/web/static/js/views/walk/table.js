@@ -6,9 +6,10 @@ import { glide, settle } from './glide.js'
 import { arrange } from './layout.js'
 import { refKey } from './model.js'
 import { mountAsking, mountKey, mountTotals, row } from './rows.js'
+import { fitSums } from './sum.js'
 
-/** @typedef {import("./model.js").Model} Model @typedef {import("./layout.js").Arrangement} Arrangement */
-/** @typedef {import("./vectorfield.js").OnVector & {go: (step: number) => void, choose: (query: number) => void, arranged: (fit: import("./layout.js").Fit) => void}} OnTable */
+/** @typedef {import("./model.js").Model} Model @typedef {import("./layout.js").Arrangement} Arrangement @typedef {import("./layout.js").Fit} Fit @typedef {import("../../pure/colour.js").ColourMap} ColourMap */
+/** @typedef {import("./vectorfield.js").OnVector & {go: (step: number) => void, choose: (query: number) => void, arranged: (fit: Fit) => void}} OnTable */
 
 const HINTS = ['q, k, v', 'q · k', '÷ √d', 'j ≤ i', 'exp, ÷ sum', 'Σ weight × v']
 
@@ -17,29 +18,32 @@ export const mountTable = (on) => new Table(on)
 
 class Table {
   /** @type {Model|null} */ #model = null
-  /** @type {{update: (model: Model, map: import("../../pure/colour.js").ColourMap) => void}[]} */ #rows = []
+  /** @type {ColourMap|null} */ #map = null
+  /** @type {{update: (model: Model, map: ColourMap, fit: Fit) => void}[]} */ #rows = []
+  /** @type {import("./sum.js").Sum[]} */ #sums = []
   #built = ''
+  /** @type {Fit} */ #fit = 'wide'
 
   /** @param {OnTable} on */
   constructor(on) {
     this.on = on
     this.el = h('div', { class: 'walk', role: 'table', 'aria-label': 'The walk of one query' })
-    new ResizeObserver(() => this.#arrange()).observe(this.el)
+    new ResizeObserver(() => this.#draw()).observe(this.el)
   }
 
-  /** @param {Model} model @param {import("../../pure/colour.js").ColourMap} map */
+  /** @param {Model} model @param {ColourMap} map */
   update(model, map) {
     const before = this.#model
     const { n, d } = model.values
     if (this.#built !== `${n} ${d}`) this.#build(model, n, d)
     this.#built = `${n} ${d}`
     this.#model = model
-    for (const one of this.#rows) one.update(model, map)
+    this.#map = map
     this.el.querySelectorAll('.sh').forEach((head, stage) => {
       head.classList.toggle('on', stage === model.stage)
       attr(head.querySelector('button') ?? head, 'aria-current', stage === model.stage ? 'step' : null)
     })
-    this.#arrange()
+    this.#draw()
     settle()
     if (before && model.sheet === before.sheet && model.query === before.query && model.at === before.at + 1) this.#move(model)
   }
@@ -53,22 +57,31 @@ class Table {
     const asking = mountAsking(d, this.on)
     const keys = Array.from({ length: n }, (_, j) => mountKey(j, d, this.on))
     const totals = mountTotals(d)
-    const bandHead = mountBandHead(n)
+    const bandHead = mountBandHead(n, model.recipe.stages.map(({ title }) => title))
     const band = Array.from({ length: n }, (_, i) => mountBandRow(i, n, d, this.on))
+    this.#sums = keys.flatMap((one) => one.sums)
     this.#rows = [asking, ...keys, totals, bandHead, ...band]
     put(this.el, head, asking.el, ...keys.map((one) => one.el), totals.el, bandHead.el, ...band.map((one) => one.el))
     this.el.classList.toggle('deep', d > 2)
     this.el.classList.toggle('many', n > 4)
   }
 
-  #arrange() {
-    if (!this.#model || !this.el.clientWidth) return
-    const { values: { n, d }, words, stage } = this.#model
+  /** Writes all numbers as the room allows. */
+  #draw() {
+    if (!this.#model || !this.#map) return
+    if (this.el.clientWidth) this.#arrange(this.#model)
+    for (const one of this.#rows) one.update(this.#model, this.#map, this.#fit)
+    fitSums(this.#sums)
+  }
+
+  /** @param {Model} model */
+  #arrange({ values: { n, d }, words, stage }) {
     const found = arrange({ width: this.el.clientWidth, n, d, longest: Math.max(...words.map((word) => [...word].length)), stage })
     attr(this.el, 'data-fit', found.fit)
     this.el.classList.toggle('narrow-band', !found.band)
     css(this.el, { '--columns': found.columns })
     this.el.querySelectorAll('.row > :not(.k)').forEach((el) => el.classList.toggle('at', el.classList.contains(`s${stage}`)))
+    this.#fit = found.fit
     this.on.arranged(found.fit)
   }
 

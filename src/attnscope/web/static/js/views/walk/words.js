@@ -1,7 +1,7 @@
 // The words of the example, and how many there are.
 
-import { h, put } from '../../dom.js'
-import { readNumber } from '../../pure/walk/read.js'
+import { enable, h, put } from '../../dom.js'
+import { readCount } from '../../pure/walk/read.js'
 import { readWord } from '../../pure/walk/word.js'
 import { mountField } from './field.js'
 import { mountPopover } from './popover.js'
@@ -33,8 +33,7 @@ export function mountWords(limits, on) {
       }
       if (list.childElementCount !== fields.length) put(list, ...fields.map((one) => h('li', {}, one.el)))
       fields.forEach((one, at) => one.update({ text: words[at] }))
-      add.disabled = words.length >= limits.words[1]
-      drop.disabled = words.length <= limits.words[0]
+      enable([add, words.length < limits.words[1], drop], [drop, words.length > limits.words[0], add])
       add.title = add.disabled ? `${limits.words[1]} words are the most there can be` : ''
       drop.title = drop.disabled ? `${limits.words[0]} words are the fewest there can be` : ''
     },
@@ -62,12 +61,4 @@ export function mountDepth(limits, on) {
 function wordOf(text) {
   const found = readWord(text)
   return 'word' in found ? { value: found.word } : found
-}
-
-/** A whole number within limits. @param {string} text @param {[number, number]} limits @param {string} noun @returns {{value: number}|{problem: string}} */
-function readCount(text, [least, most], noun) {
-  const found = readNumber(text)
-  if ('problem' in found) return found
-  const fits = Number.isInteger(found.value) && found.value >= least && found.value <= most
-  return fits ? found : { problem: `There can be ${least} to ${most} ${noun}.` }
 }
