@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from attnscope.cli.texts import model_options, read_text, text_options
 
+if TYPE_CHECKING:
+    from attnscope.models import Look
+
 
 @click.command()
+@click.argument("recordings", metavar="[FOLDER]...", nargs=-1)
 @click.option(
     "--model", metavar="NAME", help="embedded (the default), a model's folder, or a Hugging Face hub id."
 )
@@ -28,6 +34,7 @@ from attnscope.cli.texts import model_options, read_text, text_options
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @model_options
 def command(
+    recordings: tuple[str, ...],
     *,
     model: str | None,
     text: str | None,
@@ -42,12 +49,15 @@ def command(
 ) -> None:
     """Open the app in a browser: a text in, the model's attention out.
 
+    FOLDER is a saved recording, which is shown without its model; there may be several.
     Prints its address and serves until Ctrl-C. It listens on this machine alone unless --host says
     otherwise, and no text leaves the machine.
     """
     from attnscope.web.serving import address, clean_base_path, listen, serve
 
     first_text = read_text(text, file)
+    if "" in recordings:
+        raise click.UsageError("FOLDER is empty; the folder of a saved recording is wanted.")
     base = clean_base_path(base_path)
     with listen(host, port) as bound:
         # Only now: these bring torch, which takes seconds, and a port in use should be told at once.
@@ -56,15 +66,16 @@ def command(
         from attnscope.web.catalogue import catalogue_with
         from attnscope.web.gate import Names
 
+        looks = [look for one in recordings for look in _looks(one)]
         subject = None
-        if model is not None or first_text is not None or not shipped_models():
+        if model is not None or first_text is not None or not (looks or shipped_models()):
             name = "embedded" if model is None else model
             click.echo(f"Opening {name} …", err=True)
             subject = open_model(name, dtype=dtype, attention=attention)
         if subject is not None and first_text is not None:
             subject.encode(first_text)
         app = create_app(
-            catalogue_with(subject, first_text), names=Names.of(host, allow_host), base_path=base
+            catalogue_with(subject, first_text, looks=looks), names=Names.of(host, allow_host), base_path=base
         )
         url = address(host, bound.getsockname()[1], base)
 
@@ -78,6 +89,14 @@ def command(
             serve(app, bound, ready=ready)
         except KeyboardInterrupt:
             click.echo("Ended.", err=True)
+
+
+def _looks(given: str) -> list[Look]:
+    """Return the looks of a recording's folder, called by the folder's own name."""
+    from attnscope.models import open_recording
+
+    folder = Path(given).expanduser()
+    return open_recording(folder, name=folder.resolve().name or str(folder))
 
 
 def _has_browser() -> bool:

@@ -4,6 +4,7 @@ app.
 
 from attnscope.models.axes import Axis, axis_of
 from attnscope.models.looking import Look
+from attnscope.models.opened import open_recording
 from attnscope.models.opening import open_model, shipped_models
 from attnscope.models.predictions import Prediction
 from attnscope.models.recorded import Kept, record_text
@@ -12,6 +13,6 @@ from attnscope.models.tokens import Token
 from attnscope.models.writing import Writing
 
 __all__ = [
-    "Axis", "Description", "Kept", "Look", "Prediction", "Subject", "Token", "Writing", "axis_of", "open_model",
-    "record_text", "shipped_models",
+    "Axis", "Description", "Kept", "Look", "Prediction", "Subject", "Token", "Writing", "axis_of",
+    "open_model", "open_recording", "record_text", "shipped_models",
 ]  # fmt: skip

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from attnscope.errors import AttnscopeError, BrokenModel, ModelError
 from attnscope.models.codecs import HuggingFaceCodec
-from attnscope.models.folders import check_json, check_parts, gguf_of, read_config
 from attnscope.models.encoded import Encoded
+from attnscope.models.folders import check_json, check_parts, gguf_of, read_config
 from attnscope.models.subject import Description, Kind, Subject
 from attnscope.models.weightfiles import check_finite, check_match, check_safetensors, weight_file
 from attnscope.models.writing import HuggingFaceWriter

@@ -28,9 +28,9 @@ CHECKED = 4096  # tokens up to which the text is run a second time, to compare t
 class Look:
     """What one run of a model gave, just now or read from a recording.
 
-    run, batch: which run of the recording it is, and which text of its batch.   bit_equal: whether the answers
-    with and without looking were equal, None where they were not compared.   predicted: None where the model
-    predicts nothing, or nothing was kept of it.
+    run, batch: which run of the recording it is, and which text of its batch.   bit_equal: whether the
+    answers with and without looking were equal, None where they were not compared.   predicted: None where
+    the model predicts nothing, or nothing was kept of it.
     """
 
     description: Description

@@ -13,8 +13,8 @@ from attnscope.errors import BrokenModel
 from attnscope.gpt.config import FORMAT, GPTConfig
 from attnscope.gpt.files import reading
 from attnscope.models.codecs import CharacterCodec
-from attnscope.models.folders import read_config
 from attnscope.models.encoded import Encoded
+from attnscope.models.folders import read_config
 from attnscope.models.subject import Description, Subject
 from attnscope.models.weightfiles import check_finite, check_safetensors, weight_file
 from attnscope.models.writing import OwnWriter

@@ -1,4 +1,4 @@
-"""What the rows of a site may see, told as one form: everything, what came before, a window, chunks, a prefix.
+"""What the rows of a site may see, told as one form: everything, causal, a window, chunks, a prefix, spans.
 
 It is read from the spans of the first head, in O(T); a row stands at its index plus the site's offset.
 """

@@ -1,60 +1,63 @@
-"""The result of a run as the page reads it: model, tokens, sites with their certificates, and what is
+"""The result of a run as the page reads it: model, places, sites with their certificates, and what is
 missing.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from torch import Tensor
 
-from attnscope.core.certificate import Certificate
 from attnscope.core.fold import Summary
 from attnscope.recording import Site
-from attnscope.web.views import Views
+from attnscope.web.axes import Axes
+from attnscope.web.views import Views, not_drawn
 
 
 def result_of(views: Views) -> dict[str, Any]:
     """Return the result of a look as JSON values; sites are numbered in the order of the run."""
-    look, sites = views.look, views.sites
+    look, axes = views.look, Axes(views.look)
     recording = look.recording
+    sites = [_site(views, place, axes) for place in range(len(views.sites))]
     return {
         "model": look.description.to_dict(),
         "text": look.text,
-        "tokens": [{"i": i, **token} for i, token in enumerate(look.axis(sites[0], "columns").tokens)],
+        "places": axes.to_dict(),
         "unit": look.description.unit,
         "bit_equal": look.bit_equal,
-        "sites": [_site(place, site, views.summary(place)) for place, site in enumerate(sites)],
+        "sites": sites,
         "missing": [
             {"layer": one.layer, "name": one.name, "reason": one.reason} for one in recording.missing
         ],
-        "certificate": certificate_of(sites),
+        "certificate": certificate_of(views.sites, look.batch),
         "predicts": look.predicted is not None,
     }
 
 
-def certificate_of(sites: list[Site]) -> dict[str, Any]:
+def certificate_of(sites: list[Site], batch: int = 0) -> dict[str, Any]:
     """Return the certificate of all heads together: how many, how many passed, and the largest z seen and
     allowed.
     """
-    verdicts = [verdict for site in sites if site.certificate for verdict in site.certificate.verdict[0]]
-    zs = [
-        float(site.certificate.z[0].max())
-        for site in sites
-        if site.certificate and site.certificate.z.numel()
-    ]
+    certificates = [site.certificate for site in sites if site.certificate is not None]
+    verdicts = [verdict for one in certificates for verdict in one.verdict[batch]]
+    zs = [float(one.z[batch].max()) for one in certificates if one.z.numel()]
     finite = [z for z in zs if math.isfinite(z)]
-    allowed = [site.certificate.thresholds.z for site in sites if site.certificate]
+    allowed = [one.thresholds.z for one in certificates]
     return {
-        "heads": sum(site.heads for site in sites),
+        "heads": sum(site.heads if site.kept is None else len(site.kept) for site in sites),
         "passed": sum(verdict == "passed" for verdict in verdicts),
+        "refused": sum(verdict == "refused" for verdict in verdicts),
         "largest_z": max(finite, default=None),
         "allowed_z": min(allowed, default=None),
     }
 
 
-def _site(place: int, site: Site, summary: Summary) -> dict[str, Any]:
+def _site(views: Views, place: int, axes: Axes) -> dict[str, Any]:
+    site, batch = views.sites[place], views.look.batch
+    sight = views.sight(place)
+    limits = None if site.certificate is None else asdict(site.certificate.thresholds)
     return {
         "site": place,
         "layer": site.layer,
@@ -66,13 +69,33 @@ def _site(place: int, site: Site, summary: Summary) -> dict[str, Any]:
         "d": site.d,
         "tq": site.tq,
         "tk": site.tk,
-        "causal": site.seen.is_causal(site.offset or 0),
+        "rows": axes.name(site, "rows"),
+        "columns": axes.name(site, "columns"),
+        "offset": site.offset,
+        "causal": sight.form == "causal" and not sight.padding,
+        "sight": asdict(sight),
+        "sinks": site.scoring.sinks is not None,
+        "picture": list(views.picture_of(place).shape[1:]),
+        "not_drawn": not_drawn(site),
+        "keep": site.keep,
         "route": site.route,
         "dtype": str(site.dtype).removeprefix("torch."),
         "bit_exact": site.bit_exact,
-        "entropy": [_mean(summary.entropy[0, head], summary.largest[0, head]) for head in range(site.heads)],
-        "certificate": [_verdict(site.certificate, head) for head in range(site.heads)],
+        "allowed": limits,
+        "entropy": [_entropy(site, views.summary(place), head, batch) for head in range(site.heads)],
+        "certificate": [_verdict(site, head, batch) for head in range(site.heads)],
     }
+
+
+def _entropy(site: Site, summary: Summary | None, head: int, batch: int) -> float | None:
+    if summary is None or not _is_kept(site, head):
+        return None
+    at, row = site.head_at(head), batch if summary.entropy.shape[0] > 1 else 0
+    return _mean(summary.entropy[row, at], summary.largest[row, at])
+
+
+def _is_kept(site: Site, head: int) -> bool:
+    return site.kept is None or head in site.kept
 
 
 def _mean(entropy: Tensor, largest: Tensor) -> float | None:
@@ -81,15 +104,20 @@ def _mean(entropy: Tensor, largest: Tensor) -> float | None:
     return _number(float(entropy[seeing].double().mean())) if bool(seeing.any()) else None
 
 
-def _verdict(certificate: Certificate | None, head: int) -> dict[str, Any]:
+def _verdict(site: Site, head: int, batch: int) -> dict[str, Any]:
+    certificate = site.certificate
+    if not _is_kept(site, head):
+        reason = "This head was left out when the recording was made"
+        return {"verdict": "not kept", "z": None, "rms": None, "t": None, "reason": reason}
     if certificate is None:
         return {"verdict": "not certifiable", "z": None, "rms": None, "t": None, "reason": "It was not kept"}
+    at = site.head_at(head)
     return {
-        "verdict": certificate.verdict[0][head],
-        "z": _number(float(certificate.z[0, head])),
-        "rms": _number(float(certificate.rms[0, head])),
-        "t": _number(float(certificate.t[0, head])),
-        "reason": certificate.reason[0][head] if certificate.reason else None,
+        "verdict": certificate.verdict[batch][at],
+        "z": _number(float(certificate.z[batch, at])),
+        "rms": _number(float(certificate.rms[batch, at])),
+        "t": _number(float(certificate.t[batch, at])),
+        "reason": certificate.reason[batch][at] if certificate.reason else None,
     }
 
 

@@ -34,9 +34,11 @@ def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
 
     @api.post("/runs")
     async def start(request: Request) -> Response:
-        """Start a run of {"model", "text"}."""
+        """Start a run of {"model", "text"}; a recording is shown whatever the text."""
         model, text = _wish(await request.body())
         catalogue.check(model)
+        if catalogue.recorded(model):
+            return Json({"id": worker.submit(model, "").id}, status_code=202, headers=_POLLED)
         try:
             await run_in_threadpool(check_text, text)
         except TextError as error:
@@ -65,6 +67,14 @@ def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
         found = views.look.predictions(i, top)
         pairs = [{"token": token.to_dict(), "p": p} for token, p in found.top]
         return Json({"after": i, "entropy": found.entropy, "top": pairs}, headers=_FIXED)
+
+    @api.get("/runs/{run}/pictures/{stack}")
+    def picture(run: str, stack: str) -> Response:
+        """The picture of which the positions of a stack are patches."""
+        found = worker.views(run).look.recording.places.get(stack)
+        if found is None or found.picture is None:
+            raise Refusal(404, f"There is no picture of {stack[:20]!r} here")
+        return Response(found.picture, media_type="image/png", headers=_FIXED)
 
     _add_arrays(api, worker)
     return api

@@ -14,6 +14,8 @@ from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, column_of, row_of, weights_of
 from attnscope.plain import plain
 from attnscope.recording import Cell, Site
+from attnscope.recording.shelf import InMemory
+from attnscope.recording.sight import Sight, sight_of
 from attnscope.recording.site import SIDE
 from attnscope.web.refusals import Refusal
 
@@ -25,7 +27,8 @@ class Views:
     """The views of one look; sites are numbered as in its recording."""
 
     look: Look
-    _summaries: dict[int, Summary] = field(default_factory=dict, repr=False, init=False)
+    _summaries: dict[int, Summary | None] = field(default_factory=dict, repr=False, init=False)
+    _sights: dict[int, Sight] = field(default_factory=dict, repr=False, init=False)
     _pictures: dict[int, Tensor] = field(default_factory=dict, repr=False, init=False)
 
     @property
@@ -41,26 +44,50 @@ class Views:
     def prepare(self, place: int) -> None:
         """Make what is asked of every head of a site, in one walk: its summary and its small picture."""
         site = self.sites[place]
-        summary = site.summary() if site.heard_scores_alone else _summary(site)
-        self._summaries[place] = summary
-        self._pictures[place] = pictures(site, summary)
+        self._sights[place] = sight = sight_of(site, batch=self.look.batch)
+        if not_drawn(site) is not None:
+            kept = site.summary(self.look.batch) if site.shelf.summary is not None else None
+            self._summaries[place] = kept
+            blocks = kept is not None and kept.block_max is not None
+            self._pictures[place] = (
+                pictures(site, kept) if kept is not None and blocks else torch.full((site.heads, 1, 1), math.nan)
+            )
+            return
+        step = max(1, math.ceil(max(site.tq, site.tk) / SIDE))
+        block = step if step > 1 else None
+        whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
+        self._pictures[place] = pictures(site, whole, self.look.batch)
+        first, end = sight.rows or (0, site.tq)
+        if (first, end) != (0, site.tq):
+            of_text = slice(first, end)  # padded queries are no part of any sum
+            whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, rows=of_text, top=0)
+        self._summaries[place] = whole
 
-    def summary(self, place: int) -> Summary:
-        """Return the summary of a site, (1 h ...)."""
-        if place not in self._summaries:
+    def summary(self, place: int) -> Summary | None:
+        """Return the summary of a site over the rows that stand for text, (b h ...); None where none is."""
+        if place not in self._sights:
             self.prepare(place)
         return self._summaries[place]
 
+    def sight(self, place: int) -> Sight:
+        """Return what the rows of a site see."""
+        if place not in self._sights:
+            self.prepare(place)
+        return self._sights[place]
+
+    def picture_of(self, place: int) -> Tensor:
+        """Return the small pictures of a site's heads (heads rows cols)."""
+        self.summary(place)
+        return self._pictures[place]
+
     def thumbnails(self) -> Tensor:
         """Return every head's small picture (heads rows cols): HIDDEN where nothing is visible, NaN if
-        refused.
+        refused or not kept.
 
-        Past SIDE tokens a pixel is the largest weight of its block. Heads of calls with fewer keys are
-        filled up with HIDDEN.
+        Past SIDE tokens a pixel is the largest weight of its block. Heads of calls with fewer rows or keys
+        are filled up with HIDDEN.
         """
-        for place in range(len(self.sites)):
-            self.summary(place)
-        parts = [self._pictures[place] for place in range(len(self.sites))]
+        parts = [self.picture_of(place) for place in range(len(self.sites))]
         rows, cols = (max((part.shape[axis] for part in parts), default=0) for axis in (1, 2))
         whole = torch.full((sum(part.shape[0] for part in parts), rows, cols), HIDDEN)
         start = 0
@@ -78,25 +105,29 @@ class Views:
                 wanted=f"At most {LARGEST_GRID} x {LARGEST_GRID} at once",
                 hint="Ask for a window: rows=0:512&cols=0:512",
             )
-        return weights_of(self._certified(place, head), head, rows, cols)
+        return weights_of(self._certified(place, head), head, rows, cols, batch=self.look.batch)
 
     def row(self, place: int, head: int, i: int) -> Tensor:
         """Return where query `i` looks (tk)."""
-        return row_of(self._certified(place, head), head, i)
+        return row_of(self._certified(place, head), head, i, batch=self.look.batch)
 
     def column(self, place: int, head: int, j: int) -> Tensor:
         """Return who looks at key `j` (tq)."""
-        return column_of(self._certified(place, head), head, j)
+        return column_of(self._certified(place, head), head, j, batch=self.look.batch)
 
     def sides(self, place: int, head: int) -> dict[str, Tensor]:
         """Return what stands along a heatmap's sides: per query and per key."""
         site = self._certified(place, head)
         summary, at = self.summary(place), site.head_at(head)
-        return {name: values[0, at].float() for name, values in _side_values(summary).items()}
+        if summary is None:
+            raise Refusal(409, f"{site.name} has no sums", wanted="They were not kept")
+        row = self.look.batch if summary.entropy.shape[0] > 1 else 0
+        sides = {name: values[row, at].float() for name, values in _side_values(summary).items()}
+        return {name: _over_all(values, summary.start, site, name) for name, values in sides.items()}
 
     def cell(self, place: int, head: int, i: int, j: int) -> dict[str, Any]:
         """Return the arithmetic of one cell as JSON values, its part in the value mix beside the rest."""
-        return cell_fields(self._certified(place, head).cell(head, i, j))
+        return cell_fields(self._certified(place, head).cell(head, i, j, batch=self.look.batch))
 
     @property
     def nbytes(self) -> int:
@@ -107,16 +138,10 @@ class Views:
     def _certified(self, place: int, head: int) -> Site:
         """Return a site, or refuse: a head whose certificate failed is not drawn."""
         site = self.sites[place]
-        refusal = refused(site, head)
+        refusal = refused(site, head, self.look.batch)
         if refusal is not None:
             raise refusal
         return site
-
-
-def _summary(site: Site) -> Summary:
-    step = max(1, math.ceil(max(site.tq, site.tk) / SIDE))
-    block = step if step > 1 else None
-    return summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
 
 
 def cell_fields(cell: Cell) -> dict[str, Any]:
@@ -130,15 +155,24 @@ def cell_fields(cell: Cell) -> dict[str, Any]:
     return fields
 
 
-def refused(site: Site, head: int) -> Refusal | None:
+def not_drawn(site: Site) -> str | None:
+    """Return why no weight of a site can be drawn; None where they can."""
+    if all(site.shelf.tensor(name) is not None for name in ("q", "k")):
+        return None
+    if site.keep == "summary":
+        return "The recording was made with keep=summary: sums of each head were kept, and no weights."
+    return "The model computes attention in code of its own: it was summed up where it was made, and no queries and keys were at hand to keep."
+
+
+def refused(site: Site, head: int, batch: int = 0) -> Refusal | None:
     """Return why a head may not be shown; None where it may."""
     certificate = site.certificate
     if certificate is None:
         return None
     at = site.head_at(head)
-    if certificate.verdict[0][at] != "refused":
+    if certificate.verdict[batch][at] != "refused":
         return None
-    z = float(certificate.z[0, at])
+    z = float(certificate.z[batch, at])
     return Refusal(
         409,
         f"Layer {site.layer} head {head} refused",
@@ -147,28 +181,39 @@ def refused(site: Site, head: int) -> Refusal | None:
     )
 
 
-def pictures(site: Site, summary: Summary) -> Tensor:
-    """Return the small pictures of every head of a site (heads rows cols).
+def pictures(site: Site, summary: Summary, batch: int = 0) -> Tensor:
+    """Return the small pictures of every head of a site (heads rows cols), NaN of one refused or not kept.
 
     A short text's picture is its grid; a longer one's is the largest weight of each of the summary's blocks.
     """
+    kept = range(site.heads) if site.kept is None else site.kept
+    drawn = [head for head in kept if refused(site, head, batch) is None]
     if summary.block_max is None:
         every = slice(0, site.tq), slice(0, site.tk)
-        found = [_grid(site, head, *every) for head in range(site.heads)]
-        return torch.stack(found) if found else torch.empty(0, site.tq, site.tk)
-    maxima = summary.block_max[0].float()
-    seen = torch.as_tensor(summary.block_seen)[0] > 0
-    drawn = torch.where(seen, maxima, HIDDEN)
-    for head in range(site.heads):
-        if refused(site, head) is not None:
-            drawn[head] = math.nan
-    return drawn
+        found = torch.full((site.heads, site.tq, site.tk), math.nan)
+        for head in drawn:
+            found[head] = weights_of(site, head, *every, batch=batch)
+        return found
+    maxima = summary.block_max[batch if summary.block_max.shape[0] > 1 else 0].float()
+    counts = torch.as_tensor(summary.block_seen)
+    seen = (counts[batch if counts.shape[0] > 1 else 0] > 0).expand_as(maxima)
+    blocks = torch.where(seen, maxima, HIDDEN)
+    found = torch.full((site.heads, *blocks.shape[1:]), math.nan)
+    for head in drawn:
+        found[head] = blocks[site.head_at(head)]
+    return found
 
 
-def _grid(site: Site, head: int, rows: slice, cols: slice) -> Tensor:
-    if refused(site, head) is not None:
-        return torch.full((site.tq, site.tk), math.nan)
-    return weights_of(site, head, rows, cols)
+def _over_all(values: Tensor, start: int, site: Site, name: str) -> Tensor:
+    """Return what is told of rows for every row, NaN for those left out; what is told of keys as it is."""
+    if name in PER_KEY or len(values) == site.tq:
+        return values
+    whole = values.new_full((site.tq,), math.nan)
+    whole[start : start + len(values)] = values
+    return whole
+
+
+PER_KEY = ("received", "received_mean")
 
 
 def _side_values(summary: Summary) -> dict[str, Tensor]:
@@ -182,7 +227,11 @@ def _side_values(summary: Summary) -> dict[str, Tensor]:
 
 
 def _nbytes(site: Site) -> int:
-    """Return the bytes of what a site holds; q, k and v may be cut from one storage, which counts once."""
-    tensors = [site.shelf.tensor(name) for name in ("q", "k", "v", "out")]
-    storages = [t.untyped_storage() for t in tensors if t is not None]
+    """Return the bytes of what a site holds; q, k and v may be cut from one storage, which counts once.
+
+    What lies on disk is mapped, and holds none.
+    """
+    if not isinstance(site.shelf, InMemory):
+        return 0
+    storages = [t.untyped_storage() for t in site.shelf.tensors.values()]
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())

@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 
 from attnscope.errors import AttnscopeError, ServerError
-from attnscope.models import Subject
+from attnscope.models import Look, Subject
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.refusals import Offer, Refusal, error_fields, offer_for
 from attnscope.web.results import result_of
@@ -40,6 +40,7 @@ class Worker:
     def submit(self, model: str, text: str) -> Run:
         """Return the run of that text, a new one unless the same is under way or done."""
         self._catalogue.check(model)
+        text = "" if self._catalogue.recorded(model) else text
         key = hashlib.sha256("\0".join((self._server, model, text)).encode()).hexdigest()[:20]
         with self._lock:
             run = self._runs.get(key)
@@ -105,8 +106,12 @@ class Worker:
         subject: Subject | None = None
         try:
             run.enter("loading", Step("Opening the model", 0, 0))
-            subject = self._catalogue.subject(run.model)
-            views = _look(run, subject)
+            opened = self._catalogue.open(run.model)
+            if isinstance(opened, Look):
+                views = _prepared(run, opened)
+            else:
+                subject = opened
+                views = _prepared(run, _look(run, subject))
             run.finish(result_of(views), views)
         except AttnscopeError as error:
             run.fail(error_fields(error, _offer(error, subject, run.text)))
@@ -131,18 +136,22 @@ class Worker:
                 del self._runs[key]
 
 
-def _look(run: Run, subject: Subject) -> Views:
-    """Run the text and sum every head up; a unit of work is a layer, and both passes over a layer count."""
+def _look(run: Run, subject: Subject) -> Look:
+    """Run the text; a unit of work is a layer, and both passes over a layer count."""
     layers = max(subject.layers, 1)
     run.advance("Reading the text", 0, 3 * layers)
 
     def recorded(text: str, done: int, _total: int) -> None:
         run.advance(text, min(done, layers), 3 * layers)
 
-    look = subject.run(run.text, progress=recorded)
-    views = Views(look)
-    sites = len(look.recording.sites)
-    for done, site in enumerate(look.recording.sites):
+    return subject.run(run.text, progress=recorded)
+
+
+def _prepared(run: Run, look: Look) -> Views:
+    """Sum every head up, the last third of the work."""
+    views, sites = Views(look), len(look.sites)
+    layers = max(look.description.layers, 1)
+    for done, site in enumerate(look.sites):
         run.advance(
             f"Summing up layer {site.layer + 1} of {layers}", 2 * layers + layers * done // sites, 3 * layers
         )

@@ -1,0 +1,63 @@
+"""A recording as looks: one for each run and for each text of its batch, without the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attnscope.errors import NothingRecorded
+from attnscope.models.axes import axis_of
+from attnscope.models.looking import Look
+from attnscope.models.subject import Description, Kind, Unit
+from attnscope.recording import Recording, Run, load
+
+MOST = 64
+"""Looks of one recording: past this, later runs and texts are reached from Python alone."""
+
+
+def open_recording(folder: Path, *, name: str) -> list[Look]:
+    """Return the looks of a saved recording, the last run first; tensors stay on disk until they are shown.
+
+    `name` is what it is called. Raises BrokenRecording, and NothingRecorded where it holds no call.
+    """
+    recording = load(folder)
+    runs = [(at, run) for at, run in enumerate(recording.runs) if run.sites]
+    if not runs:
+        raise NothingRecorded(
+            f"{folder} is a recording without a call of attention", wanted="One call or more"
+        )
+    places = [(at, batch) for at, run in reversed(runs) for batch in range(max(s.batch for s in run.sites))][
+        :MOST
+    ]
+    return [_look(recording, at, batch, name if len(places) == 1 else "", name) for at, batch in places]
+
+
+def _look(recording: Recording, at: int, batch: int, alone: str, name: str) -> Look:
+    run = recording.runs[at]
+    said = [f"run {at}"] if len(recording.runs) > 1 else []
+    said += [f"text {batch}"] if max(site.batch for site in run.sites) > 1 else []
+    label = alone or " · ".join([name, *said])
+    first = run.sites[0]
+    text = "".join(
+        "" if token["kind"] in ("special", "place") else str(token["text"])
+        for token in axis_of(recording, first, "columns", batch=batch).tokens
+    )
+    return Look(_described(recording, run, label), text, recording, run=at, batch=batch)
+
+
+def _described(recording: Recording, run: Run, label: str) -> Description:
+    unit: Unit = "character" if recording.model.get("unit") == "character" else "token"
+    return Description(
+        id=label,
+        label=label,
+        context=max(site.tk for site in run.sites),
+        unit=unit,
+        layers=len({site.layer for site in run.sites}),
+        heads=max(site.heads for site in run.sites),
+        kind=_kind(run),
+    )
+
+
+def _kind(run: Run) -> Kind:
+    if any(site.kind == "cross" for site in run.sites):
+        return "encoder-decoder"
+    return "causal" if run.sites[0].stack == "decoder" else "bidirectional"
