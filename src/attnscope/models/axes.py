@@ -60,7 +60,10 @@ def _given(recording: Recording, site: Site, side: str, batch: int) -> list[dict
     if isinstance(tokens[0], str):
         return [of_text(-1, str(token)).to_dict() for token in tokens] if site.batch == 1 else []
     ids = tokens[batch] if batch < len(tokens) else []
-    return [{**of_text(int(one), f"#{one}").to_dict(), "spoken": f"token number {one}"} for one in ids]
+    return [
+        {**of_text(int(one), f"#{one}").to_dict(), "kind": "place", "spoken": f"token number {one}"}
+        for one in ids
+    ]
 
 
 def _numbered(at: int) -> dict[str, Any]:

@@ -32,6 +32,9 @@ export const cancel = (run) => ask(`runs/${run}`, { method: 'DELETE' })
 /** Every head in order of sites, (heads, n, n). @param {string} run */
 export const thumbnails = (run) => blockOf(`runs/${run}/thumbnails`)
 
+/** The address of the picture that positions of a stack are patches of. @param {string} run @param {string} stack */
+export const picture = (run, stack) => new URL(`api/runs/${run}/pictures/${stack}`, document.baseURI).href
+
 /** Weights of a block of cells, −1 where not visible. @param {string} run @param {number} site @param {number} head @param {Span} rows @param {Span} columns */
 export const grid = (run, site, head, rows, columns) =>
   blockOf(`runs/${run}/sites/${site}/heads/${head}/grid?rows=${slice(rows)}&cols=${slice(columns)}`)

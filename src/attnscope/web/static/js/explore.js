@@ -11,7 +11,8 @@ import { KEYS, shortcut } from './pure/keyboard.js'
 import { spoken } from './pure/marks.js'
 import { largest } from './pure/scale.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
-import { address, isSite, longName } from './pure/sites.js'
+import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
+import { address, isSite, longName, siteOfGroup } from './pure/sites.js'
 import { format, parse } from './pure/urlstate.js'
 import { asProblem, createSession } from './session.js'
 import { createStore } from './store.js'
@@ -35,6 +36,7 @@ class Explore {
   /** @type {import("./types.js").Sample|null} */ sample = null
   /** @type {"token"|"head"|"cell"|null} what is to be announced once its numbers are here */ unsaid = null
   drawing = 0
+  lastText = ''
 
   constructor() {
     const draw = () => this.draw()
@@ -42,18 +44,18 @@ class Explore {
     this.state = this.history.read()
     this.look = look(this.state.theme)
     this.store = createStore(draw)
-    const { session, start, cancel } = createSession(draw)
+    const { session, start, cancel } = createSession(draw, (model) => this.recorded(model))
     this.session = session
     this.start = start
     this.cancel = cancel
     this.text = mountText(part('panel-text'), { run: (model, text) => this.run(model, text), cancel })
     this.tokens = mountTokens(part('panel-tokens'), {
-      choose: (token, how) => this.chooseToken(token, how),
+      choose: (side, token, how) => this.chooseToken(side, token, how),
       turn: (way) => this.turn(way),
       table: () => this.table(),
     })
     this.next = mountNext(part('panel-next'))
-    this.heads = mountHeads(part('panel-heads'), { choose: (row, head) => this.chooseHead(row, head), open: () => this.picture.focus(), resize: draw })
+    this.heads = mountHeads(part('panel-heads'), { choose: (row, head) => this.chooseHead(row, head), group: (group) => this.chooseGroup(group), open: () => this.picture.focus(), resize: draw })
     this.picture = createPicture(part('panel-map'), {
       chooseCell: (i, j, how) => this.chooseCell(i, j, how),
       leave: () => this.heads.focus(),
@@ -82,7 +84,8 @@ class Explore {
       const { models, default: sample } = await api.models()
       Object.assign(this, { models, sample })
       const { model, text } = this.state
-      this.state = { ...this.state, model: model ?? sample.model, text: text ?? sample.text }
+      const chosen = model ?? sample.model
+      this.state = { ...this.state, model: chosen, text: this.recorded(chosen) ? null : (text ?? sample.text) }
       this.history.write(this.state, '')
       this.start(this.state.model ?? '', this.state.text ?? '')
     } catch (error) {
@@ -91,13 +94,18 @@ class Explore {
     }
   }
 
+  /** Whether a model is a recording, which needs no text. @param {string} model */
+  recorded(model) {
+    return this.models.some(({ id, recorded }) => id === model && recorded === true)
+  }
+
   /** Back or forward. @param {State} state */
   went(state) {
     const model = state.model ?? this.sample?.model ?? ''
-    const text = state.text ?? this.sample?.text ?? ''
+    const text = this.recorded(model) ? null : (state.text ?? this.sample?.text ?? '')
     const other = model !== this.state.model || text !== this.state.text
     this.state = { ...state, model, text }
-    if (other) this.start(model, text)
+    if (other) this.start(model, text ?? '')
     this.draw()
   }
 
@@ -108,13 +116,16 @@ class Explore {
     this.draw()
   }
 
-  /** @param {string} model @param {string} text */
-  run(model, text) {
+  /** From a recording back to a model the text is that which was there, else the sample. @param {string} model @param {string} given */
+  run(model, given) {
+    const back = this.recorded(this.state.model ?? '')
+    const text = this.recorded(model) ? null : back ? this.lastText || (this.sample?.text ?? '') : given
+    this.lastText = text ?? (back ? this.lastText : (this.state.text ?? ''))
     const fresh = text !== this.state.text
     const keep = fresh ? { i: null, j: null } : {}
-    const heads = model !== this.state.model ? { layer: null, site: null, head: null } : {}
+    const heads = model !== this.state.model ? { layer: null, site: null, head: null, i: null, j: null } : {}
     this.change({ model, text, ...keep, ...heads }, 'run')
-    this.start(model, text)
+    this.start(model, text ?? '')
   }
 
   /** The server forgot the run, or was started anew. */
@@ -123,19 +134,30 @@ class Explore {
     this.start(this.state.model ?? '', this.state.text ?? '')
   }
 
-  /** @param {number} token @param {"pointer"|"key"} how */
-  chooseToken(token, how) {
+  /** A token of one side alone is looked from, or at: the way of looking follows. @param {import("./views/tokens.js").Side} side @param {number} token @param {"pointer"|"key"} how */
+  chooseToken(side, token, how) {
     const { at, i, j } = this.selection()
     const causal = isSite(at) && at.causal
     this.unsaid = how === 'key' ? 'token' : null
-    this.change(chooseToken({ i, j }, this.state.way, token, causal), 'token')
+    if (side === 'rows') this.change({ i: token, way: 'at' }, 'token')
+    else if (side === 'columns') this.change({ j: token, way: 'by' }, 'token')
+    else this.change(chooseToken({ i, j }, this.state.way, token, causal), 'token')
+  }
+
+  /** @param {import("./types.js").Group} group */
+  chooseGroup(group) {
+    const { at, head } = this.selection()
+    const site = siteOfGroup(group, at?.layer ?? 0, this.result())
+    if (site) this.change({ ...address(site, this.result()), head: Math.min(head, site.heads - 1), i: null, j: null }, 'head')
   }
 
   /** @param {Way} way */
   turn(way) {
     if (way === this.state.way) return
     this.unsaid = 'token'
-    this.change(turn(this.selection(), this.state.way), 'way')
+    const { at } = this.selection()
+    const same = !isSite(at) || at.rows === at.columns
+    this.change(same ? turn(this.selection(), this.state.way) : { way }, 'way')
   }
 
   /** @param {Row} row @param {number} head */
@@ -184,7 +206,7 @@ class Explore {
 
   drawNothing() {
     const { session, models, state } = this
-    this.tokens.update({ tokens: [], way: state.way, chosen: -1, values: null, place: () => 0, scaleName: '', map: this.look.map, sink: null })
+    this.tokens.clear()
     this.heads.clear()
     this.receipt.clear()
     const model = models.find(({ id }) => id === state.model)
@@ -197,15 +219,17 @@ class Explore {
     const { state, look: { map } } = this
     const { at, head, i, j } = this.selection()
     const site = isSite(at) ? at : null
-    this.heads.update({ result, thumbnails, layer: at?.layer ?? 0, site: site?.site ?? null, head, map })
+    this.heads.update({ result, thumbnails, at, head, map })
     const numbers = numbersOf(this.store, id)
     const seen = this.picture.update({ result, numbers, at, head, i, j, state, look: this.look })
-    const chosen = state.way === 'at' ? i : (j ?? i)
     // the ring and the shading move together: while a row is on its way the last one stays
-    if (seen || !this.picture.waiting() || this.tokens.tokens() !== result.tokens) {
-      this.tokens.update({ tokens: result.tokens, way: state.way, chosen, values: seen?.values ?? null, place: seen?.place ?? (() => 0), scaleName: state.scale, map, sink: seen?.sink ?? null })
+    if (site && (seen || !this.picture.waiting() || this.tokens.axis() !== result.places[site.rows])) {
+      this.tokens.update({
+        ...sidesOf(site, result), way: state.way, i, j, values: seen?.values ?? null, place: seen?.place ?? (() => 0), scaleName: state.scale, map, sink: seen?.sink ?? null,
+        padded: (side, at) => (side === 'rows' ? isPaddedRow(site, at) : isPadding(site, at)), picture: (stack) => api.picture(id, stack),
+      })
     }
-    this.next.update({ unit: result.unit, predicts: result.predicts, prediction: (result.predicts && numbers.next(chosen)) || null })
+    this.drawNext(site, numbers, { i, j })
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
     const cell = seen && j !== null ? numbers.cell({ site: seen.site, head }, i, j) : undefined
     if (cell) this.receipt.update({ cell, query: seen?.query(i).label ?? '', key: seen?.key(j ?? 0).label ?? '' })
@@ -213,19 +237,33 @@ class Explore {
     this.announce(seen)
   }
 
+  /** Predictions are known after the positions of the stack that predicts: the decoder, where there are two. @param {Site|null} site @param {ReturnType<typeof numbersOf>} numbers @param {{i: number, j: number|null}} cell */
+  drawNext(site, numbers, { i, j }) {
+    const result = this.result()
+    const own = site === null || site.stack === 'decoder' || !result.sites.some((other) => other.stack === 'decoder')
+    const same = site === null || site.rows === site.columns
+    const after = same && this.state.way === 'by' ? (j ?? i) : i
+    const recorded = this.models.find(({ id }) => id === result.model.id)?.recorded
+    const why = recorded ? 'A recording keeps no predictions.' : own ? 'This model does not predict what comes next.' : 'The decoder predicts; the encoder only reads.'
+    const predicts = result.predicts && own
+    this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why })
+  }
+
   /** @param {import("./views/picture.js").Seen|null} seen */
   announce(seen) {
     const what = this.unsaid
     if (!what || (!seen && this.picture.waiting())) return
     this.unsaid = null
-    const { tokens } = this.result()
     const { at, head, i, j } = this.selection()
+    const { rows, columns } = isSite(at) ? sidesOf(at, this.result()) : { rows: null, columns: null }
+    const [own, others] = this.state.way === 'at' ? [rows, columns] : [columns, rows]
     const token = this.state.way === 'at' ? i : (j ?? i)
+    const word = (/** @type {import("./types.js").Axis|null} */ axis, /** @type {number} */ place) => (axis?.tokens[place] ? spoken(axis.tokens[place]) : '')
     const best = seen?.values ? largest(seen.values, 1)[0] : undefined
     const said = {
       cell: () => this.picture.sentence(),
       head: () => (isSite(at) ? headSentence({ name: longName(at, this.result()), head, entropy: at.entropy[head] ?? null, refused: at.certificate[head]?.verdict === 'refused' }) : `Layer ${at?.layer}, not shown`),
-      token: () => tokenSentence({ way: this.state.way, at: token, word: tokens[token] ? spoken(tokens[token]) : '', best: best === undefined || !seen?.values ? null : { at: best, word: tokens[best] ? spoken(tokens[best]) : '', weight: seen.values[best] } }),
+      token: () => tokenSentence({ way: this.state.way, at: token, word: word(own, token), best: best === undefined || !seen?.values ? null : { at: best, word: word(others, best), weight: seen.values[best] } }),
     }
     say(part('live'), said[what]())
   }

@@ -2,7 +2,7 @@
 
 import { makeMap, packed, parseStops } from './pure/colour.js'
 
-/** @typedef {{map: import("./types.js").ColourMap, page: number, dark: boolean}} Look page: packed pixel */
+/** @typedef {{map: import("./types.js").ColourMap, page: number, edge: number, dark: boolean}} Look page, edge: packed pixels */
 
 const system = matchMedia('(prefers-color-scheme: dark)')
 
@@ -13,9 +13,15 @@ export function look(theme) {
   else delete root.dataset.theme
   const dark = theme ? theme === 'dark' : system.matches
   const stops = parseStops(getComputedStyle(root).getPropertyValue('--map'))
-  const page = (getComputedStyle(document.body).backgroundColor.match(/\d+/g) ?? ['0', '0', '0']).map(Number)
-  return { map: makeMap(stops), page: packed([page[0], page[1], page[2]]), dark }
+  const { backgroundColor, color } = getComputedStyle(document.body)
+  return { map: makeMap(stops), page: pixel(backgroundColor), edge: pixel(color), dark }
 }
 
 /** @param {() => void} changed */
 export const onSystemTheme = (changed) => system.addEventListener('change', changed)
+
+/** @param {string} colour as the browser computed it */
+function pixel(colour) {
+  const [red, green, blue] = (colour.match(/\d+/g) ?? ['0', '0', '0']).map(Number)
+  return packed([red, green, blue])
+}

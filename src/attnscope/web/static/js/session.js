@@ -16,8 +16,8 @@ const STOPPED = { title: 'Cancelled', message: 'The run was stopped. Nothing was
 const FIRST_LOOK = 60 // ms
 const LONGEST_WAIT = 400
 
-/** @param {() => void} changed */
-export function createSession(changed) {
+/** @param {() => void} changed @param {(model: string) => boolean} recorded whether a model is a recording, which needs no text */
+export function createSession(changed, recorded) {
   /** @type {Session} */
   const session = { run: null, progress: null, problem: null, busy: false, since: 0, asked: null }
   let turn = 0 // answers to an older question are dropped
@@ -25,7 +25,7 @@ export function createSession(changed) {
   /** @param {string} model @param {string} text */
   async function start(model, text) {
     const mine = ++turn
-    if (!text) return finish({ run: null, asked: { model, text }, problem: new api.ApiError(NO_TEXT, CALM) })
+    if (!text && !recorded(model)) return finish({ run: null, asked: { model, text }, problem: new api.ApiError(NO_TEXT, CALM) })
     const older = session.busy ? session.progress : null
     if (older) api.cancel(older.id).catch(() => {})
     Object.assign(session, { progress: null, problem: null, busy: true, since: performance.now(), asked: { model, text } })

@@ -1,21 +1,30 @@
 // Shapes of everything the server sends and the page keeps. No code: the type checker reads this file, the browser never does.
 
-/** @typedef {{id: string, label: string, context: number, unit: "character"|"token", layers: number, heads: number, kind: string}} Model */
+/** @typedef {{id: string, label: string, context: number, unit: "character"|"token", layers: number, heads: number, kind: string, recorded?: boolean}} Model recorded: shown from its recording, without a text */
 /** @typedef {{model: string, text: string}} Sample */
-/** @typedef {"text"|"space"|"newline"|"tab"|"byte"|"special"} TokenKind */
+/** @typedef {"text"|"space"|"newline"|"tab"|"byte"|"special"|"place"} TokenKind place: a position without a token, known by its number */
 /** @typedef {{i: number, id: number, text: string, kind: TokenKind, bytes: string[]|null, continues: boolean, spoken: string}} Token */
-/** @typedef {{verdict: "passed"|"refused"|"not certifiable", z: number|null, rms: number|null, t: number|null, reason: string|null}} Verdict */
+/**
+ * What stands along a side of a site. generated: the first position that the model wrote; grid: rows and columns of patches of a
+ * picture, `before` positions before them.
+ * @typedef {{stack: "decoder"|"encoder", tokens: Token[], generated: number|null, grid: [number, number]|null, before: number}} Axis
+ */
+/** @typedef {"encoder"|"decoder"|"cross"} Group */
+/** What the rows of a site see. padding: columns that no row sees, [first, end]. @typedef {{form: string, words: string, width: number|null, left: number|null, right: number|null, padding: [number, number][], rows: [number, number]|null}} Sight */
+/** @typedef {{verdict: "passed"|"refused"|"not certifiable"|"not kept", z: number|null, rms: number|null, t: number|null, reason: string|null}} Verdict */
 /**
  * One call of an attention module.
  * @typedef {{site: number, layer: number, kind: "self"|"cross", stack: "decoder"|"encoder", name: string, heads: number,
- *   key_heads: number, d: number|null, tq: number, tk: number, causal: boolean, route: string, dtype: string,
- *   bit_exact: boolean|null, entropy: number[], certificate: Verdict[]}} Site
+ *   key_heads: number, d: number|null, tq: number, tk: number, rows: string, columns: string, offset: number|null, causal: boolean,
+ *   sight: Sight, sinks: boolean, picture: [number, number], not_drawn: string|null, keep: string, route: string, dtype: string,
+ *   bit_exact: boolean|null, allowed: {z: number, rms: number, t: number}|null, entropy: (number|null)[], certificate: Verdict[]}} Site
+ * rows, columns: names of axes; picture: rows and columns of its small pictures; not_drawn: why no weight can be
  */
 /** @typedef {{layer: number, name: string, reason: string}} Missing */
 /**
  * What a finished run holds beside its arrays.
- * @typedef {{model: Model, text: string, tokens: Token[], unit: "character"|"token", bit_equal: boolean|null, sites: Site[],
- *   missing: Missing[], certificate: {heads: number, passed: number, largest_z: number|null, allowed_z: number|null}, predicts: boolean}} Result
+ * @typedef {{model: Model, text: string, places: Record<string, Axis>, unit: "character"|"token", bit_equal: boolean|null, sites: Site[],
+ *   missing: Missing[], certificate: {heads: number, passed: number, refused: number, largest_z: number|null, allowed_z: number|null}, predicts: boolean}} Result
  */
 /** @typedef {{label: string, text: string}} Offer */
 /** @typedef {{title: string, message: string, hint?: string, offer?: Offer|null}} Problem */
@@ -29,7 +38,7 @@
  * @typedef {{layer: number, head: number, i: number, j: number, d: number, q: number[], k: number[], terms: number[],
  *   products: Num, scale: number, scaled: Num, softcap: number|null, capped: Num|null, bias: Num|null, visible: boolean, why: string,
  *   score: Num, peak: Num, logsum: Num, lse: Num, recomputed: Num, shown: Num, difference: Num, allowed: Num, readds: boolean,
- *   rank: number|null, row_keys: number, sink: number|null, value: Num, mix: Num, v: number[], part: number[]}} Cell
+ *   rank: number|null, row_keys: number, sink: number|null, value: Num|null, mix: Num|null, v: number[]|null, part: number[]|null}} Cell value to part are null where the values were not kept
  */
 /** @typedef {{after: number, entropy: number, top: {token: Token, p: number}[]}} Prediction */
 /** @typedef {{values: Float32Array, shape: number[]}} Block */

@@ -31,8 +31,8 @@ export const label = (token) => parts(token).map((part) => part.text).join('')
 /** Whether a real line break follows the chip. @param {Token} token */
 export const breaksAfter = (token) => !token.bytes && token.kind !== 'special' && token.text.includes('\n')
 
-/** Whether nothing but marks stands on the chip. @param {Token} token */
-export const onlyMarks = (token) => parts(token).every((part) => part.kind === 'mark')
+/** Whether nothing but marks or a number stands on the chip. @param {Token} token */
+export const onlyMarks = (token) => token.kind === 'place' || parts(token).every((part) => part.kind === 'mark')
 
 /** As it is read aloud. @param {Token} token */
 export const spoken = (token) => token.spoken || label(token)

@@ -88,6 +88,9 @@ function weightSection(cell) {
 
 /** @param {Cell} cell @returns {Section} */
 function valueSection(cell) {
+  if (cell.mix === null || cell.value === null) {
+    return { id: 'value', title: 'Value mix', aside: '', lines: [none('', 'the values were not kept')], result: '–' }
+  }
   const mix = number(cell.mix)
   const how = `${cell.visible ? four(number(cell.shown)) : '0'} × length of v ${fixed(number(cell.value), PLACES)}`
   return { id: 'value', title: 'Value mix', aside: 'moves out by', lines: [{ label: '', how, value: four(mix) }], result: four(mix) }

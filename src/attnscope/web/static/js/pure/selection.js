@@ -1,5 +1,6 @@
 // Which head, token and cell a state speaks of in a given run, and what a choice makes of it.
 
+import { firstAxis } from './places.js'
 import { chosen as chosenSite, isSite } from './sites.js'
 import { largest } from './scale.js'
 
@@ -10,7 +11,7 @@ import { largest } from './scale.js'
 /** @param {State} state @param {Result} result @returns {Selection} */
 export function resolve(state, result) {
   const at = chosenSite(state, result)
-  if (!isSite(at)) return { at, head: state.head ?? 0, i: held(state.i ?? Infinity, result.tokens.length), j: state.j }
+  if (!isSite(at)) return { at, head: state.head ?? 0, i: held(state.i ?? Infinity, firstAxis(result)?.tokens.length ?? 1), j: state.j }
   return {
     at,
     head: state.head === null ? Math.min(1, at.heads - 1) : held(state.head, at.heads),

@@ -1,21 +1,34 @@
 // Rows of the head grid: recorded sites in order, and the layers that have nothing to show, each with its reason.
 
+import { groupOf, groupsOf } from './places.js'
+
 /** @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Site} Site @typedef {import("../types.js").State} State */
-/** @typedef {import("../types.js").Missing} Missing @typedef {import("../types.js").Token} Token */
+/** @typedef {import("../types.js").Missing} Missing @typedef {import("../types.js").Group} Group */
 /** @typedef {{kind: "site", site: Site, first: number}|{kind: "missing", missing: Missing}} Row first: place of its head 0 among all heads */
 
-/** @param {Result} result @returns {Row[]} */
-export function rows(result) {
+/** Of one stack, where there are several. @param {Result} result @param {Group|null} [group] @returns {Row[]} */
+export function rows(result, group = null) {
   let first = 0
   /** @type {Row[]} */
   const out = []
-  const missing = [...result.missing].sort((a, b) => a.layer - b.layer)
+  const several = groupsOf(result).length > 1
+  const missing = result.missing.filter((one) => !group || !several || groupOfMissing(one) === group).sort((a, b) => a.layer - b.layer)
   for (const site of result.sites) {
-    while (missing.length && site.stack === 'decoder' && missing[0].layer < site.layer) out.push({ kind: 'missing', missing: /** @type {Missing} */ (missing.shift()) })
-    out.push({ kind: 'site', site, first })
+    if (!group || groupOf(site) === group) {
+      while (missing.length && missing[0].layer < site.layer) out.push({ kind: 'missing', missing: /** @type {Missing} */ (missing.shift()) })
+      out.push({ kind: 'site', site, first })
+    }
     first += site.heads
   }
   return [...out, ...missing.map((left) => /** @type {Row} */ ({ kind: 'missing', missing: left }))]
+}
+
+/** The stack of a layer that has nothing to show, by its name. @param {Missing} missing @returns {Group} */
+export const groupOfMissing = ({ name }) => (/(^|\.)encoder(\.|$)/.test(name) ? 'encoder' : 'decoder')
+
+/** The site of another stack at the layer of this one, or the nearest to it. @param {Group} group @param {number} layer @param {Result} result */
+export function siteOfGroup(group, layer, result) {
+  return nearest(layer, { ...result, sites: result.sites.filter((site) => groupOf(site) === group) })
 }
 
 /** "L2"; "E2" in an encoder beside a decoder, "X2" for cross attention. @param {Site} site @param {Result} result */

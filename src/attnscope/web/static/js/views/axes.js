@@ -85,6 +85,7 @@ export function mountBars(el, side) {
     if (!shown || at < shown.span.start || at >= shown.span.start + shown.span.size) return void (number.hidden = true)
     const { values, span, cell, most, length } = shown
     number.hidden = false
+    number.hidden = Number.isNaN(values[at]) // a row that was left out of every sum
     say(number, two(values[at]))
     css(number, { [along]: (at - span.start + 0.5) * cell, [side === 'right' ? 'left' : 'top']: reach(values[at], most, length) + 4 })
   }

@@ -1,11 +1,11 @@
 // Under the heatmap: the legend in the map's own colours, hiding of the first column, and what the hatch means.
 
 import { attr, h, put, say } from '../dom.js'
-import { weight } from '../pure/number.js'
+import { count, weight } from '../pure/number.js'
 import { meaning, ticks } from '../pure/scale.js'
 
 /** @typedef {import("../types.js").ColourMap} ColourMap @typedef {import("../types.js").ScaleName} ScaleName */
-/** @typedef {{scale: ScaleName, map: ColourMap, hide: boolean, held: number|null, causal: boolean, window: boolean}} Data held: share of the head's weight in its first column */
+/** @typedef {{scale: ScaleName, map: ColourMap, hide: boolean, held: number|null, causal: boolean, window: boolean, written: number|null}} Data held: share of the head's weight in its first column; written: the first row that the model wrote */
 
 /** @param {HTMLElement} el @param {{hide: (hide: boolean) => void}} on */
 export function mount(el, on) {
@@ -14,20 +14,23 @@ export function mount(el, on) {
   const means = h('p', { class: 'means' })
   const box = h('input', { type: 'checkbox', id: 'hide-first', onchange: () => on.hide(box.checked) })
   const key = h('span', { class: 'small faint void' })
+  const mark = h('span', { class: 'small faint void', hidden: true })
   const note = h('p', { class: 'small faint note', 'aria-live': 'polite' })
   put(el, h('div', { class: 'legend' }, ramp, marks, means),
-    h('div', { class: 'said' }, h('div', { class: 'line' }, h('label', { class: 'check small' }, box, 'Hide first column'), key), note))
+    h('div', { class: 'said' }, h('div', { class: 'line' }, h('label', { class: 'check small' }, box, 'Hide first column'), key, mark), note))
   /** @type {ColourMap|null} */
   let drawn = null
   return {
     /** @param {Data} data */
-    update({ scale, map, hide, held, causal, window: part }) {
+    update({ scale, map, hide, held, causal, window: part, written }) {
       if (drawn !== map) paintRamp(ramp, map)
       drawn = map
       put(marks, ...ticks(scale).map((tick) => h('span', {}, tick)))
       if (box.checked !== hide) box.checked = hide
       attr(box, 'aria-describedby', hide ? 'hidden-note' : null)
       put(key, h('i', { class: 'hatch' }), causal ? 'future: exactly 0' : 'not visible: exactly 0')
+      put(mark, ...(written === null ? [] : [h('i', { class: 'rule' }), `written from ${count(written)} on`]))
+      mark.hidden = written === null
       const share = held === null ? '' : `It holds ${weight(held)} of this head’s weight. `
       say(means, meaning(scale) + (scale === 'rank' && part ? ', of this window' : ''))
       say(note, hide ? `${share}The others are shown as they are, not rescaled.` : '')

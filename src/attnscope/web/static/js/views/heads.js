@@ -5,16 +5,19 @@ import { moveInGrid } from '../pure/keyboard.js'
 import { thumbnailSide } from '../pure/layout.js'
 import { two } from '../pure/number.js'
 import { paintThumbnail } from '../pure/paint.js'
-import { longName, rows, shortName } from '../pure/sites.js'
+import { groupOf, groupsOf, sharing } from '../pure/places.js'
+import { groupOfMissing, longName, rows, shortName } from '../pure/sites.js'
+import { mountSeg } from './seg.js'
 
 /** @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Site} Site @typedef {import("../types.js").Block} Block @typedef {import("../types.js").ColourMap} ColourMap */
-/** @typedef {import("../pure/sites.js").Row} Row */
-/** @typedef {{result: Result, thumbnails: Block, layer: number, site: number|null, head: number, map: ColourMap}} Data site is null where the layer has nothing to show */
-/** @typedef {{choose: (row: Row, head: number) => void, open: () => void, resize: () => void}} On */
+/** @typedef {import("../pure/sites.js").Row} Row @typedef {import("../types.js").Group} Group @typedef {import("../types.js").Missing} Missing */
+/** @typedef {{result: Result, thumbnails: Block, at: Site|Missing|null, head: number, map: ColourMap}} Data at: the chosen site, or a layer that has nothing to show */
+/** @typedef {{choose: (row: Row, head: number) => void, group: (group: Group) => void, open: () => void, resize: () => void}} On */
 /** @typedef {{row: Row, cells: HTMLElement[], painted: boolean, el: HTMLElement}} Line */
 
 const NAMES = 20 // px of the column of layer names
 const SCROLLBAR = 10
+const GROUPS = /** @type {const} */ ({ encoder: 'Encoder', decoder: 'Decoder', cross: 'Cross' })
 
 /** @param {HTMLElement} el @param {On} on */
 export const mount = (el, on) => new Heads(el, on)
@@ -23,6 +26,7 @@ class Heads {
   /** @type {Data|null} */ #data = null
   /** @type {Line[]} */ #lines = []
   /** @type {HTMLElement|null} */ #chosen = null
+  /** @type {Group|null} the stack that is listed */ #group = null
   #side = 0
 
   /** @param {HTMLElement} el @param {On} on */
@@ -31,7 +35,10 @@ class Heads {
     this.grid = h('div', { class: 'heads-grid', role: 'grid', 'aria-label': 'Heads, layers down, heads across', 'aria-readonly': 'true' })
     this.scroll = h('div', { class: 'scroll' }, this.grid)
     const keys = ['↑', '↓', '←', '→', 'Enter'].flatMap((key) => [h('kbd', {}, key), ' '])
-    put(el, h('div', { class: 'sec' }, h('h2', {}, 'Heads'), h('span', { class: 'faint small' }, 'by row · mean entropy, nats'), h('div', { class: 'end keys', 'aria-hidden': 'true' }, ...keys)), this.scroll)
+    this.keys = h('div', { class: 'end keys', 'aria-hidden': 'true' }, ...keys)
+    this.stacks = h('div', { class: 'end', hidden: true })
+    /** @type {ReturnType<typeof mountSeg<Group>>|null} */ this.seg = null
+    put(el, h('div', { class: 'sec' }, h('h2', {}, 'Heads'), h('span', { class: 'faint small' }, 'by row · mean entropy, nats'), this.keys, this.stacks), this.scroll)
     this.seen = new IntersectionObserver((entries) => this.#paintSeen(entries), { root: this.scroll, rootMargin: '200px' })
     this.size = new ResizeObserver(() => this.#data && this.#resize(this.#data))
     this.size.observe(this.scroll)
@@ -52,8 +59,11 @@ class Heads {
   update(data) {
     const before = this.#data
     this.#data = data
-    if (before?.thumbnails !== data.thumbnails) this.#build(data)
+    const group = groupAt(data.at)
+    if (before?.thumbnails !== data.thumbnails) this.#offer(data.result)
+    if (before?.thumbnails !== data.thumbnails || group !== this.#group) this.#build(data, group)
     else if (before.map !== data.map) this.#repaint()
+    if (group) this.seg?.update(group)
     this.#choose(data)
   }
 
@@ -63,13 +73,24 @@ class Heads {
     put(this.grid)
   }
 
-  /** @param {Data} data */
-  #build(data) {
+  /** The choice between the stacks, where there are several. @param {Result} result */
+  #offer(result) {
+    const groups = groupsOf(result)
+    this.stacks.hidden = groups.length < 2
+    this.keys.hidden = groups.length > 1
+    this.seg = groups.length < 2 ? null : mountSeg('Which attention', groups.map((value) => ({ value, text: GROUPS[value] })), this.on.group)
+    put(this.stacks, this.seg?.el)
+  }
+
+  /** @param {Data} data @param {Group|null} group */
+  #build(data, group) {
     this.seen.disconnect()
+    this.#group = group
     const { result } = data
-    const most = Math.max(1, ...result.sites.map((site) => site.heads))
+    const listed = rows(result, group)
+    const most = Math.max(1, ...listed.map((row) => (row.kind === 'site' ? row.site.heads : 1)))
     const top = h('div', { role: 'row', class: 'names' }, h('span', { role: 'columnheader' }, h('span', { class: 'sr' }, 'Layer')), ...Array.from({ length: most }, (_, head) => h('span', { role: 'columnheader' }, `H${head}`)))
-    this.#lines = rows(result).map((row, at) => this.#line(row, at, most))
+    this.#lines = listed.map((row, at) => this.#line(row, at, most))
     css(this.grid, { '--heads': String(most) })
     attr(this.grid, 'data-most', most)
     put(this.grid, top, ...this.#lines.map((line) => line.el))
@@ -90,20 +111,25 @@ class Heads {
 
   /** @param {Site} site @param {number} head @param {Result} result */
   #cell(site, head, result) {
-    const refused = site.certificate[head]?.verdict === 'refused'
+    const verdict = site.certificate[head]?.verdict
+    const [refused, left] = [verdict === 'refused', verdict === 'not kept']
     const entropy = site.entropy[head]
-    const known = !refused && Number.isFinite(entropy)
-    const text = refused ? 'refused' : known ? two(entropy) : '–'
-    return h('div', { class: refused ? 'hd refused' : 'hd', role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'data-head': head, 'aria-label': `${longName(site, result)} head ${head}, ${refused ? 'refused, not drawn' : `mean entropy ${text} nats`}` },
-      refused ? s('svg', { class: 'cross', viewBox: '0 0 10 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, s('path', { d: 'M0 0 10 10M10 0 0 10' })) : h('canvas', { 'aria-hidden': 'true' }),
-      h('span', {}, text))
+    const text = refused ? 'refused' : left ? 'not kept' : entropy !== null && Number.isFinite(entropy) ? two(entropy) : '–'
+    const drawn = !refused && !left && !site.not_drawn
+    const said = refused ? 'refused, not drawn' : left ? 'not kept' : `mean entropy ${text} nats${drawn ? '' : ', weights not kept'}`
+    const shared = sharing(site, head)
+    const picture = refused
+      ? s('svg', { class: 'cross', viewBox: '0 0 10 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, s('path', { d: 'M0 0 10 10M10 0 0 10' }))
+      : drawn ? h('div', { class: 'pic' }, h('canvas', { 'aria-hidden': 'true' })) : h('div', { class: 'pic none hatch', 'aria-hidden': 'true' })
+    return h('div', { class: refused ? 'hd refused' : shared && head % shared.heads.length === 0 && head > 0 ? 'hd group' : 'hd', role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'data-head': head, 'aria-label': `${longName(site, result)} head ${head}, ${said}` },
+      picture, h('span', {}, text))
   }
 
   /** @param {Data} data */
   #resize({ thumbnails, result }) {
     if (!result.sites.length) return
     const most = Number(this.grid.dataset.most)
-    const side = thumbnailSide({ width: this.scroll.clientWidth - NAMES - SCROLLBAR, columns: most, cells: thumbnails.shape[1], ratio: devicePixelRatio })
+    const side = thumbnailSide({ width: this.scroll.clientWidth - NAMES - SCROLLBAR, columns: most, cells: Math.max(thumbnails.shape[1], thumbnails.shape[2]), ratio: devicePixelRatio })
     if (side === this.#side) return
     this.#side = side
     const spare = (this.scroll.clientWidth - NAMES - SCROLLBAR - most * side) / most
@@ -132,21 +158,26 @@ class Heads {
     line.painted = true
     if (line.row.kind !== 'site' || !this.#data) return
     const { thumbnails, map } = this.#data
-    const [, n] = thumbnails.shape
-    const device = Math.max(1, Math.round(this.#side * devicePixelRatio))
+    const { site, first } = line.row
+    const [, down, stride] = thumbnails.shape
+    const [rows, columns] = site.picture
+    const side = (/** @type {number} */ cells) => Math.max(4, (this.#side * cells) / Math.max(rows, columns)) // in true proportion
+    const box = { width: side(columns), height: side(rows) }
+    const size = { width: Math.max(1, Math.round(box.width * devicePixelRatio)), height: Math.max(1, Math.round(box.height * devicePixelRatio)) }
     line.cells.forEach((cell, head) => {
       const canvas = cell.querySelector('canvas')
       if (!canvas) return
-      const first = (/** @type {{first: number}} */ (line.row).first + head) * n * n
-      const pixels = paintThumbnail(thumbnails.values.subarray(first, first + n * n), n, device, map.pixels)
-      Object.assign(canvas, { width: device, height: device })
-      canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), device, device), 0, 0)
+      const from = (first + head) * down * stride
+      const pixels = paintThumbnail(thumbnails.values.subarray(from, from + down * stride), { rows, columns, stride }, size, map.pixels)
+      Object.assign(canvas, size)
+      css(canvas, box)
+      canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), size.width, size.height), 0, 0)
     })
   }
 
   /** @param {Data} data */
-  #choose({ layer, site, head }) {
-    const line = this.#lines.find(({ row }) => (row.kind === 'site' ? row.site.site === site : site === null && row.missing.layer === layer))
+  #choose({ at, head }) {
+    const line = this.#lines.find(({ row }) => (row.kind === 'site' ? row.site === at : row.missing === at))
     const cell = line?.cells[Math.min(head, line.cells.length - 1)] ?? null
     if (cell === this.#chosen) return
     const focused = this.#chosen !== null && this.#chosen === document.activeElement
@@ -194,4 +225,10 @@ class Heads {
     event.preventDefault()
     this.on.choose(this.#lines[to.row].row, to.column)
   }
+}
+
+/** @param {Site|Missing|null} at @returns {Group|null} */
+function groupAt(at) {
+  if (!at) return null
+  return 'heads' in at ? groupOf(at) : groupOfMissing(at)
 }

@@ -7,6 +7,7 @@ import { heatmapLayout } from '../pure/layout.js'
 import { count } from '../pure/number.js'
 import { paintCells } from '../pure/paint.js'
 import { mountAxis, mountBars } from './axes.js'
+import { mountOver, mountSink, SINK } from './marks.js'
 import { mountTip } from './tip.js'
 
 /** @typedef {import("../types.js").Span} Span @typedef {import("../types.js").Sides} Sides @typedef {import("../types.js").ColourMap} ColourMap */
@@ -17,9 +18,10 @@ import { mountTip } from './tip.js'
  * weights holds the cells of rows x columns alone, −1 where not visible; rank is null while the row of a query is not known.
  * @typedef {{title: string, rows: Span, columns: Span, totalRows: number, totalColumns: number, weights: Float32Array,
  *   scale: import("../types.js").Scale, scaleName: string, map: ColourMap, page: number, hide: boolean, i: number, j: number|null,
+ *   edge: number, sink: boolean, down: import("./marks.js").Along, across: import("./marks.js").Along,
  *   query: (i: number) => Word, key: (j: number) => Word, sides: Sides, rank: (i: number, j: number) => {rank: number, of: number}|null}} Data
  */
-/** @typedef {{rows: number, columns: number, label: number, upright: boolean}} Shape cells there are, px of the longest token, whether tokens have several characters */
+/** @typedef {{rows: number, columns: number, labels: {left: number, top: number}, upright: boolean, sink: boolean}} Shape cells there are, px of the longest token of each side, whether tokens have several characters, whether a learned sink stands at the left */
 /** @typedef {{choose: (i: number, j: number, how: "pointer"|"key") => void, leave: () => void, resize: () => void, row: (i: number) => void}} On row: a query's whole row is wanted */
 
 const SIDE = 61 // px right of the plane: bars of entropy and a number
@@ -50,15 +52,17 @@ class Heatmap {
     this.ring = h('div', { class: 'at' })
     this.cell = h('span', { role: 'gridcell', id: 'hm-cell', 'aria-selected': 'true' })
     this.line = h('span', { role: 'row', class: 'sr' }, this.cell)
+    this.over = mountOver()
     this.plane = h('div', { class: 'plane hatch', tabindex: '0', role: 'grid', 'aria-activedescendant': 'hm-cell', 'aria-readonly': 'true' },
-      this.canvas, this.hair.hoverX, this.hair.hoverY, this.hair.y, this.hair.x, this.ring, this.line)
-    const [columns, rows, entropy, received] = ['cols', 'rows', 'ent', 'rec'].map((name) => h('div', { class: name }))
+      this.canvas, this.over.el, this.hair.hoverX, this.hair.hoverY, this.hair.y, this.hair.x, this.ring, this.line)
+    const [columns, rows, entropy, received, sink] = ['cols', 'rows', 'ent', 'rec', 'snk'].map((name) => h('div', { class: name }))
     const tip = h('div', { class: 'tip', role: 'tooltip' })
-    this.hm = h('div', { class: 'hm' }, columns, rows, this.plane, entropy, received,
+    this.hm = h('div', { class: 'hm' }, columns, rows, sink, this.plane, entropy, received,
       h('span', { class: 'cap entropy' }, 'entropy'), h('span', { class: 'cap received' }, 'received'), tip)
     put(el, this.hm)
     this.axes = { top: mountAxis(columns, 'top'), left: mountAxis(rows, 'left') }
     this.bars = { right: mountBars(entropy, 'right'), bottom: mountBars(received, 'bottom') }
+    this.sink = mountSink(sink)
     this.tip = mountTip(tip)
     this.#listen()
     this.watch = new ResizeObserver(() => {
@@ -83,23 +87,24 @@ class Heatmap {
 
   /** How many cells fit, so that the right ones can be fetched. @param {Shape} shape */
   capacity(shape) {
-    const wanted = [shape.rows, shape.columns, shape.label, shape.upright, devicePixelRatio, innerWidth, innerHeight].join(' ')
+    const wanted = [shape.rows, shape.columns, shape.labels.left, shape.labels.top, shape.upright, shape.sink, devicePixelRatio, innerWidth, innerHeight].join(' ')
     if (this.#layout && this.#measured === wanted) return { rows: this.#layout.rows, columns: this.#layout.columns }
     this.#measured = wanted
     const narrow = matchMedia('(max-width: 700px)').matches
     const fixed = matchMedia('(min-width: 1321px) and (min-height: 640px)').matches
     const side = narrow ? 0 : SIDE
-    const room = { width: this.el.clientWidth - side, height: fixed ? this.room() - FOOT : this.el.clientWidth - side }
-    const long = Math.min(76, shape.label + 12)
-    const words = shape.upright ? { left: long, top: long } : narrow ? { left: 22, top: 20 } : { left: 24, top: 24 }
+    const sink = shape.sink ? SINK.wide + SINK.gap : 0
+    const room = { width: this.el.clientWidth - side - sink, height: fixed ? this.room() - FOOT : this.el.clientWidth - side }
+    const long = (/** @type {number} */ px) => Math.min(76, px + 12)
+    const words = shape.upright ? { left: long(shape.labels.left), top: Math.max(sink && 26, long(shape.labels.top)) } : narrow ? { left: 22, top: 20 } : { left: 24, top: 24 }
     const fit = (/** @type {{left: number, top: number}} */ { left, top }) =>
       heatmapLayout({ rows: shape.rows, columns: shape.columns, width: room.width - left, height: Math.max(160, room.height - top), ratio: devicePixelRatio, long: shape.upright })
     const layout = fit(words)
-    const ticks = { left: Math.max(POSITION.least, count(shape.rows).length * POSITION.digit + POSITION.room), top: 24 }
+    const ticks = { left: Math.max(POSITION.least, count(shape.rows).length * POSITION.digit + POSITION.room), top: sink ? 26 : 24 }
     const gutters = layout.labelled ? words : ticks
     this.#layout = layout.labelled ? layout : { ...fit(ticks), labelled: false }
     this.#upright = shape.upright
-    css(this.el.parentElement ?? this.el, { '--left': gutters.left, '--top': gutters.top, '--side': side, '--cell': this.#layout.cell })
+    css(this.el.parentElement ?? this.el, { '--left': gutters.left, '--top': gutters.top, '--side': side, '--sink': sink, '--cell': this.#layout.cell })
     return { rows: this.#layout.rows, columns: this.#layout.columns }
   }
 
@@ -108,6 +113,8 @@ class Heatmap {
     this.#data = data
     if (!this.#layout) return
     this.#paint(data, this.#layout)
+    this.over.update(data, this.#layout)
+    this.sink.update(data.sink ? (data.sides.sink ?? null) : null, data.rows, this.#layout, { scale: data.scale, map: data.map.pixels, page: data.page })
     this.#drawSides(data, this.#layout)
     this.#drawChoice(data, this.#layout)
     attr(this.plane, 'aria-label', `Weights of ${data.title}`)
@@ -118,14 +125,14 @@ class Heatmap {
 
   /** @param {Data} data @param {Layout} layout */
   #paint(data, layout) {
-    const now = [data.weights, data.scaleName, data.map, data.page, data.hide, data.sides, layout.cell, devicePixelRatio]
+    const now = [data.weights, data.scaleName, data.map, data.page, data.hide, data.edge, data.sides, layout.cell, devicePixelRatio]
     if (now.every((part, at) => part === this.#painted[at])) return
     this.#painted = now
     const ratio = devicePixelRatio
     const { pixels, width, height } = paintCells(
       { weights: data.weights, rows: data.rows.size, columns: data.columns.size, firstRow: data.rows.start },
       { cell: layout.cell, gap: layout.gap, ratio },
-      { scale: data.scale, map: data.map.pixels, page: data.page, hidden: data.hide && data.columns.start === 0 ? 0 : -1 },
+      { scale: data.scale, map: data.map.pixels, page: data.page, hidden: data.hide && data.columns.start === 0 ? 0 : -1, edge: data.edge },
     )
     Object.assign(this.canvas, { width, height })
     this.canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), width, height), 0, 0)

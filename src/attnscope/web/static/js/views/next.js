@@ -17,14 +17,14 @@ export function mount(el) {
   /** @type {Prediction|null} */
   let shown = null
   return {
-    /** @param {{unit: "character"|"token", predicts: boolean, prediction: Prediction|null}} data */
-    update({ unit, predicts, prediction }) {
+    /** @param {{unit: "character"|"token", predicts: boolean, prediction: Prediction|null, why: string}} data why: what is said where nothing is predicted */
+    update({ unit, predicts, prediction, why }) {
       if (predicts && prediction === shown) return
       shown = prediction
       put(title, `Next ${unit}`)
       put(after, prediction ? `after ${count(prediction.after)}` : '')
       put(entropy, prediction ? `entropy ${two(prediction.entropy)} nats` : '')
-      if (!predicts) return put(list, h('p', { class: 'dim small' }, 'This model does not predict what comes next.'))
+      if (!predicts) return put(list, h('p', { class: 'dim small' }, why))
       if (!prediction) return
       const most = prediction.top[0]?.p ?? 1
       put(list, ...prediction.top.map(({ token, p }) =>

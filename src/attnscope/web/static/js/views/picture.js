@@ -4,11 +4,13 @@ import { h, put } from '../dom.js'
 import { label, onlyMarks, spoken } from '../pure/marks.js'
 import { windowOver } from '../pure/layout.js'
 import { count, fixed, two } from '../pure/number.js'
+import { isPaddedRow, isPadding, sidesOf } from '../pure/places.js'
 import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure/scale.js'
 import { strongest } from '../pure/selection.js'
 import { isSite, listed, longName, nearest } from '../pure/sites.js'
 import { CALM } from '../session.js'
 import { card, showProgress } from './card.js'
+import { mountFacts } from './facts.js'
 import { mount as mountFoot } from './foot.js'
 import { mount as mountHeatmap } from './heatmap.js'
 import { mountSeg } from './seg.js'
@@ -43,11 +45,12 @@ class Picture {
     this.on = on
     this.heading = h('h2', {})
     this.about = h('span', { class: 'small dim about' })
+    this.facts = mountFacts()
     this.scales = mountSeg('Colour scale', SCALES.map((value) => ({ value, text: value })), on.scale)
     const [map, foot] = [h('div', { class: 'map-box' }), h('div', { class: 'foot' })]
     this.body = h('div', { class: 'map-body' }, map, foot)
     this.cards = h('div', { class: 'cards', hidden: true })
-    put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.scales.el)), this.body, this.cards)
+    put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.scales.el)), this.facts.el, this.body, this.cards)
     this.heatmap = mountHeatmap(map, {
       choose: on.chooseCell,
       leave: on.leave,
@@ -84,8 +87,9 @@ class Picture {
     const { at, head, result } = data
     this.#waiting = false
     if (!isSite(at)) return this.#missing(at, result)
+    this.facts.update(at, head)
     if (at.certificate[head]?.verdict === 'refused') return this.#refused(at, head, result)
-    if (at.d === null) return this.#summed(at, head, result)
+    if (at.not_drawn || at.certificate[head]?.verdict === 'not kept') return this.#left(at, head, result)
     const { i, j, numbers } = data
     const problem = numbers.problem({ site: at, head }, i, j ?? 0)
     if (problem) return this.#failed(problem)
@@ -103,7 +107,9 @@ class Picture {
     const { head, i, j, numbers, state, look, result } = data
     const of = { site, head }
     const wide = result.unit === 'token'
-    const room = this.heatmap.capacity({ rows: site.tq, columns: site.tk, label: this.#labelWidth(result.tokens), upright: wide })
+    const { rows: down, columns: across, same } = sidesOf(site, result)
+    const labels = { left: this.#labelWidth(down.tokens), top: this.#labelWidth(across.tokens) }
+    const room = this.heatmap.capacity({ rows: site.tq, columns: site.tk, labels, upright: wide, sink: site.sinks })
     const rows = windowOver(this.#window?.rows ?? null, room.rows, site.tq, i)
     const columns = windowOver(this.#window?.columns ?? null, room.columns, site.tk, j ?? i)
     const [weights, sides, row] = [numbers.block(of, rows, columns), numbers.sides(of), numbers.row(of, i)]
@@ -112,15 +118,18 @@ class Picture {
     if (state.way === 'by' && j !== null && !line) return null
     this.#window = { rows, columns }
     const scale = this.#scale(data, of, weights, columns.size, rows.start, sides)
-    const [query, key] = [wordOf(result, site.tq), wordOf(result, site.tk)]
+    const [query, key] = [wordOf(down), wordOf(across)]
     this.#show(`${longName(site, result)} · Head ${head}`, this.#about(site, head, rows, columns), true)
     this.scales.update(state.scale)
     this.heatmap.update({
       title: this.#title, rows, columns, totalRows: site.tq, totalColumns: site.tk, weights, scale, scaleName: state.scale, map: look.map, page: look.page,
+      edge: ['causal', 'everything'].includes(site.sight.form) ? 0 : look.edge, sink: site.sinks,
+      down: { padded: (r) => isPaddedRow(site, r), generated: down.generated },
+      across: { padded: (c) => isPadding(site, c), generated: same ? across.generated : null },
       hide: state.hide, i, j, query, key, sides, rank: (r, c) => rankOf(numbers.row(of, r), c),
     })
     const total = sides.received.reduce((sum, amount) => sum + amount, 0)
-    this.foot.update({ scale: state.scale, map: look.map, hide: state.hide, held: total > 0 ? sides.received[0] / total : null, causal: site.causal, window: rows.size < site.tq })
+    this.foot.update({ scale: state.scale, map: look.map, hide: state.hide, held: total > 0 ? sides.received[0] / total : null, causal: site.causal, window: rows.size < site.tq, written: down.generated })
     const place = (/** @type {number} */ weight, /** @type {number} */ token) => scale(weight, state.way === 'at' ? i : token)
     return { site, values: line ?? null, place, best: strongest(row, i), sink: sides.sink?.[i] || null, query, key }
   }
@@ -145,11 +154,12 @@ class Picture {
     const part = rows.size < site.tq || columns.size < site.tk
     if (part) return `rows ${range(rows)}, columns ${range(columns)} of ${count(site.tk)}`
     const entropy = site.entropy[head]
-    return Number.isFinite(entropy) ? `mean entropy ${two(entropy)} nats` : ''
+    return entropy !== null && Number.isFinite(entropy) ? `mean entropy ${two(entropy)} nats` : ''
   }
 
   /** @param {Missing|null} at @param {Result} result */
   #missing(at, result) {
+    this.facts.update(null, 0)
     const layer = at?.layer ?? 0
     const near = nearest(layer, result)
     this.#show(`Layer ${layer}`, '', false)
@@ -161,10 +171,23 @@ class Picture {
     return null
   }
 
+  /** A head whose weights were not kept. @param {Site} site @param {number} head @param {Result} result */
+  #left(site, head, result) {
+    const name = longName(site, result)
+    this.#show(`${name} · Head ${head}`, this.#about(site, head, { start: 0, size: site.tq }, { start: 0, size: site.tk }), false)
+    const verdict = site.certificate[head]
+    const other = site.certificate.findIndex(({ verdict: word }) => word !== 'not kept')
+    put(this.cards, card({
+      title: `${name} head ${head} has no weights here`, text: site.not_drawn ?? verdict?.reason ?? '', hint: site.d === null ? 'Models that use transformers’ attention functions, or F.scaled_dot_product_attention, are shown weight by weight.' : 'attnscope record --keep qkv keeps what they are computed from.',
+      button: site.not_drawn || other < 0 ? null : { label: `Go to head ${other}`, act: () => this.on.chooseHead(site, other) },
+    }))
+    return null
+  }
+
   /** @param {Site} site @param {number} head @param {Result} result */
   #refused(site, head, result) {
     const verdict = site.certificate[head]
-    const allowed = result.certificate.allowed_z
+    const allowed = site.allowed?.z ?? null
     const figures = verdict.z === null ? '' : `: residual ${fixed(verdict.z, 1)}${allowed === null ? '' : `, allowed ${count(allowed)}`}`
     const name = longName(site, result)
     this.#show(`${name} · Head ${head}`, '', false)
@@ -172,18 +195,6 @@ class Picture {
     put(this.cards, card({
       bad: true, title: `${name} head ${head} refused`, text: `Its rows do not re-add to the model’s output${figures}. Nothing of this head is drawn.`, hint: verdict.reason ?? '',
       button: other < 0 ? null : { label: `Go to head ${other}`, act: () => this.on.chooseHead(site, other) },
-    }))
-    return null
-  }
-
-  /** @param {Site} site @param {number} head @param {Result} result */
-  #summed(site, head, result) {
-    const name = longName(site, result)
-    this.#show(`${name} · Head ${head}`, this.#about(site, head, { start: 0, size: site.tq }, { start: 0, size: site.tk }), false)
-    put(this.cards, card({
-      title: `${name} head ${head}: a summary alone`,
-      text: 'This model computes attention in code of its own. What was heard is its softmax: its small picture, its entropy and its certificate are exact, but q and k are not known, so there are no single weights to open.',
-      hint: 'Models that use transformers’ attention functions, or F.scaled_dot_product_attention, are shown weight by weight',
     }))
     return null
   }
@@ -235,9 +246,8 @@ class Picture {
   }
 }
 
-/** @param {Result} result @param {number} length of the axis @returns {(at: number) => Word} */
-function wordOf({ tokens }, length) {
-  if (tokens.length !== length) return (at) => ({ label: count(at), spoken: '', faint: true })
+/** @param {import("../types.js").Axis} axis @returns {(at: number) => Word} */
+function wordOf({ tokens }) {
   return (at) => ({ label: label(tokens[at]), spoken: spoken(tokens[at]), faint: onlyMarks(tokens[at]) })
 }
 

@@ -2,6 +2,7 @@
 
 import { attr, css, h, put, say } from '../dom.js'
 import { count, plural } from '../pure/number.js'
+import { firstAxis } from '../pure/places.js'
 import { progressText, share } from './card.js'
 
 /** @typedef {import("../types.js").Model} Model @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Progress} Progress */
@@ -27,7 +28,8 @@ export function mount(el, on) {
   let shownText = ''
   let offered = '' // the models the picker lists, to fill it once
 
-  const start = () => on.run(picker.value, area.value)
+  const recorded = () => data?.models.find(({ id }) => id === picker.value)?.recorded === true
+  const start = () => on.run(picker.value, recorded() ? '' : area.value)
   run.addEventListener('click', start)
   stop.addEventListener('click', () => on.cancel())
   picker.addEventListener('change', start)
@@ -50,11 +52,16 @@ export function mount(el, on) {
       if (ids !== offered) put(picker, ...next.models.map(({ id, label }) => h('option', { value: id }, label)))
       offered = ids
       if (picker.value !== next.model) picker.value = next.model
-      if (shownText !== next.text) area.value = shownText = next.text
+      const fixed = recorded()
+      const words = fixed ? (next.result?.model.id === next.model ? next.result.text : '') : next.text
+      if (shownText !== words) area.value = shownText = words
+      area.readOnly = fixed
+      area.placeholder = fixed ? 'No text was kept with this recording.' : ''
+      run.hidden = fixed
       prog.hidden = !next.busy || !next.progress
       css(bar, { width: `${share(next.progress ?? { done: 0, total: 0 })}%` })
       stop.hidden = prog.hidden
-      hint.hidden = !prog.hidden
+      hint.hidden = !prog.hidden || fixed
       describe(next)
     },
     run: start,
@@ -73,11 +80,12 @@ export function mount(el, on) {
 function fitWords(text, model, result) {
   if (!model) return { text: '', over: false }
   const size = `${count(model.layers)} layers × ${count(model.heads)} heads`
+  if (model.recorded) return { text: `A recording, without its model · ${size}`, over: false }
   if (model.unit === 'character') {
     const length = [...text].length
     return { text: `${count(length)} of ${count(model.context)} characters · ${size}`, over: length > model.context }
   }
   const same = result && result.text === text && result.model.id === model.id
-  const amount = same ? `${count(result.tokens.length)} of ${count(model.context)} tokens` : plural([...text].length, 'character')
+  const amount = same ? `${count(firstAxis(result)?.tokens.length ?? 0)} of ${count(model.context)} tokens` : plural([...text].length, 'character')
   return { text: `${amount} · ${size}`, over: false }
 }

@@ -46,7 +46,7 @@ export function mountThumbs({ label, heads, side, choose, tells }) {
       const size = Math.max(n, Math.floor((side * devicePixelRatio) / n) * n)
       const canvas = /** @type {HTMLCanvasElement} */ (cell.firstElementChild)
       Object.assign(canvas, { width: size, height: size })
-      const pixels = paintThumbnail(weights, n, size, map.pixels)
+      const pixels = paintThumbnail(weights, { rows: n, columns: n }, { width: size, height: size }, map.pixels)
       canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), size, size), 0, 0)
     }))
   }
