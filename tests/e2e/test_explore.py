@@ -123,7 +123,8 @@ def test_looked_at_by_shows_the_column_of_the_chosen_token(
 
 def test_hiding_the_first_column_says_what_it_holds_and_rescales_nothing(explore: Explore) -> None:
     explore.open(**CELL)
-    inside, first = (18 * 15 + 5, 18 * 27 + 5), (5, 18 * 27 + 5)
+    cell = int(explore.page.locator(".plane").evaluate("el => el.offsetWidth")) // 28
+    inside, first = (cell * 15 + 5, cell * 27 + 5), (5, cell * 27 + 5)
     shown = [explore.pixel(*inside), explore.pixel(*first), explore.chip_colour(15)]
     explore.page.get_by_label("Hide first column").check()
     explore.settle()

@@ -41,6 +41,7 @@ def test_the_models_are_listed_with_the_default_first(client: TestClient) -> Non
         "layers": 2,
         "heads": 3,
         "kind": "causal",
+        "recorded": False,
     }
     assert answer["default"] == {"model": "small", "text": "ROMEO:\nBut, soft! what light"}
 
@@ -48,8 +49,10 @@ def test_the_models_are_listed_with_the_default_first(client: TestClient) -> Non
 def test_a_finished_run_tells_all_that_was_recorded(done: dict[str, Any]) -> None:
     result = done["result"]
     assert result["text"] == TEXT
-    assert [token["text"] for token in result["tokens"]] == list(TEXT)
-    assert [token["i"] for token in result["tokens"]] == list(range(len(TEXT)))
+    (axis,) = result["places"].values()
+    assert [token["text"] for token in axis["tokens"]] == list(TEXT)
+    assert [token["i"] for token in axis["tokens"]] == list(range(len(TEXT)))
+    assert axis["generated"] is None
     assert result["bit_equal"] is True
     assert result["predicts"] is True
     assert result["missing"] == []
@@ -174,7 +177,7 @@ def test_the_next_token_is_predicted_after_every_position(
 
 
 def test_byte_pieces_and_right_to_left_text_arrive_whole(hard: dict[str, Any]) -> None:
-    tokens = hard["result"]["tokens"]
+    tokens = next(iter(hard["result"]["places"].values()))["tokens"]
     raw = b"".join(
         bytes.fromhex("".join(token["bytes"])) if token["bytes"] else token["text"].encode()
         for token in tokens
@@ -308,7 +311,7 @@ def test_an_unknown_character_is_named_and_an_offer_made(finish: Any) -> None:
 def test_a_nul_is_a_token_of_a_byte_level_model(finish: Any) -> None:
     state = finish("tiny-llama", "a\0b")
     assert state["state"] == "done"
-    assert state["result"]["tokens"][1]["bytes"] == ["00"]
+    assert next(iter(state["result"]["places"].values()))["tokens"][1]["bytes"] == ["00"]
 
 
 @pytest.mark.parametrize("path", ["", "/thumbnails", "/next?i=0", "/sites/0/heads/0/grid"])

@@ -48,10 +48,9 @@ class Views:
         if not_drawn(site) is not None:
             kept = site.summary(self.look.batch) if site.shelf.summary is not None else None
             self._summaries[place] = kept
-            blocks = kept is not None and kept.block_max is not None
-            self._pictures[place] = (
-                pictures(site, kept) if kept is not None and blocks else torch.full((site.heads, 1, 1), math.nan)
-            )
+            nothing = torch.full((site.heads, 1, 1), math.nan)
+            drawn = kept is not None and kept.block_max is not None
+            self._pictures[place] = pictures(site, kept) if kept is not None and drawn else nothing
             return
         step = max(1, math.ceil(max(site.tq, site.tk) / SIDE))
         block = step if step > 1 else None
@@ -161,7 +160,10 @@ def not_drawn(site: Site) -> str | None:
         return None
     if site.keep == "summary":
         return "The recording was made with keep=summary: sums of each head were kept, and no weights."
-    return "The model computes attention in code of its own: it was summed up where it was made, and no queries and keys were at hand to keep."
+    return (
+        "The model computes attention in code of its own: it was summed up where it was made, and no queries "
+        "and keys were at hand to keep."
+    )
 
 
 def refused(site: Site, head: int, batch: int = 0) -> Refusal | None:

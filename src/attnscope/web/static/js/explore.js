@@ -6,13 +6,11 @@ import { attr, say } from './dom.js'
 import { createHistory } from './history.js'
 import { look, onSystemTheme } from './look.js'
 import { numbersOf } from './numbers.js'
-import { headSentence, tokenSentence } from './pure/announce.js'
 import { KEYS, shortcut } from './pure/keyboard.js'
-import { spoken } from './pure/marks.js'
-import { largest } from './pure/scale.js'
+import { headSaying, predictionAt, tokenSaying } from './pure/sayings.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
 import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
-import { address, isSite, longName, siteOfGroup } from './pure/sites.js'
+import { address, isSite, siteOfGroup } from './pure/sites.js'
 import { format, parse } from './pure/urlstate.js'
 import { asProblem, createSession } from './session.js'
 import { createStore } from './store.js'
@@ -229,7 +227,8 @@ class Explore {
         padded: (side, at) => (side === 'rows' ? isPaddedRow(site, at) : isPadding(site, at)), picture: (stack) => api.picture(id, stack),
       })
     }
-    this.drawNext(site, numbers, { i, j })
+    const { after, predicts, why } = predictionAt({ at, head, i, j }, state.way, result, this.recorded(result.model.id))
+    this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why })
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
     const cell = seen && j !== null ? numbers.cell({ site: seen.site, head }, i, j) : undefined
     if (cell) this.receipt.update({ cell, query: seen?.query(i).label ?? '', key: seen?.key(j ?? 0).label ?? '' })
@@ -237,33 +236,15 @@ class Explore {
     this.announce(seen)
   }
 
-  /** Predictions are known after the positions of the stack that predicts: the decoder, where there are two. @param {Site|null} site @param {ReturnType<typeof numbersOf>} numbers @param {{i: number, j: number|null}} cell */
-  drawNext(site, numbers, { i, j }) {
-    const result = this.result()
-    const own = site === null || site.stack === 'decoder' || !result.sites.some((other) => other.stack === 'decoder')
-    const same = site === null || site.rows === site.columns
-    const after = same && this.state.way === 'by' ? (j ?? i) : i
-    const recorded = this.models.find(({ id }) => id === result.model.id)?.recorded
-    const why = recorded ? 'A recording keeps no predictions.' : own ? 'This model does not predict what comes next.' : 'The decoder predicts; the encoder only reads.'
-    const predicts = result.predicts && own
-    this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why })
-  }
-
   /** @param {import("./views/picture.js").Seen|null} seen */
   announce(seen) {
     const what = this.unsaid
     if (!what || (!seen && this.picture.waiting())) return
     this.unsaid = null
-    const { at, head, i, j } = this.selection()
-    const { rows, columns } = isSite(at) ? sidesOf(at, this.result()) : { rows: null, columns: null }
-    const [own, others] = this.state.way === 'at' ? [rows, columns] : [columns, rows]
-    const token = this.state.way === 'at' ? i : (j ?? i)
-    const word = (/** @type {import("./types.js").Axis|null} */ axis, /** @type {number} */ place) => (axis?.tokens[place] ? spoken(axis.tokens[place]) : '')
-    const best = seen?.values ? largest(seen.values, 1)[0] : undefined
     const said = {
       cell: () => this.picture.sentence(),
-      head: () => (isSite(at) ? headSentence({ name: longName(at, this.result()), head, entropy: at.entropy[head] ?? null, refused: at.certificate[head]?.verdict === 'refused' }) : `Layer ${at?.layer}, not shown`),
-      token: () => tokenSentence({ way: this.state.way, at: token, word: word(own, token), best: best === undefined || !seen?.values ? null : { at: best, word: word(others, best), weight: seen.values[best] } }),
+      head: () => headSaying(this.selection(), this.result()),
+      token: () => tokenSaying(this.selection(), this.state.way, this.result(), seen?.values ?? null),
     }
     say(part('live'), said[what]())
   }
@@ -300,7 +281,6 @@ class Explore {
 
   /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
   act(action) {
-    const { state } = this
     const needRun = ['way', 'hide', 'table'].includes(action)
     if (needRun && !this.session.run) return false
     if (action === 'run') this.text.run()
@@ -308,8 +288,8 @@ class Explore {
     else if (action === 'copy') this.bar.copy()
     else if (action === 'theme') this.theme()
     else if (action === 'keys') this.bar.keys()
-    else if (action === 'way') this.turn(state.way === 'at' ? 'by' : 'at')
-    else if (action === 'hide') this.change({ hide: !state.hide }, 'hide')
+    else if (action === 'way') this.turn(this.state.way === 'at' ? 'by' : 'at')
+    else if (action === 'hide') this.change({ hide: !this.state.hide }, 'hide')
     else if (action === 'table') this.table()
     else this.change({ scale: action }, 'scale')
     return true

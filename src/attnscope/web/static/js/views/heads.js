@@ -115,7 +115,7 @@ class Heads {
     const [refused, left] = [verdict === 'refused', verdict === 'not kept']
     const entropy = site.entropy[head]
     const text = refused ? 'refused' : left ? 'not kept' : entropy !== null && Number.isFinite(entropy) ? two(entropy) : '–'
-    const drawn = !refused && !left && !site.not_drawn
+    const drawn = !refused && !left && (!site.not_drawn || Math.max(...site.picture) > 1)
     const said = refused ? 'refused, not drawn' : left ? 'not kept' : `mean entropy ${text} nats${drawn ? '' : ', weights not kept'}`
     const shared = sharing(site, head)
     const picture = refused
