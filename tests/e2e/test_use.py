@@ -144,7 +144,7 @@ def test_at_1440_by_900_the_page_itself_does_not_scroll(explore: Explore) -> Non
     explore.open(**CELL)
     assert explore.page.evaluate("document.documentElement.scrollHeight") == 900
     plane = explore.page.locator(".plane").bounding_box()
-    assert plane and plane["width"] == plane["height"] == 28 * 18
+    assert plane and plane["width"] == plane["height"] == 28 * 17
 
 
 def test_by_touch_the_tooltip_docks_under_the_map(explore: Explore) -> None:

@@ -1,4 +1,4 @@
-"""Recordings in the app: shown without their model, each side with its own places, and what is left out said."""
+"""Recordings in the app: shown without their model, with a side's own places, and what is left out said."""
 
 from __future__ import annotations
 

@@ -161,8 +161,9 @@ def not_drawn(site: Site) -> str | None:
     if site.keep == "summary":
         return "The recording was made with keep=summary: sums of each head were kept, and no weights."
     return (
-        "The model computes attention in code of its own: it was summed up where it was made, and no queries "
-        "and keys were at hand to keep."
+        "This model computes attention in code of its own. What was heard is its softmax: its small picture, "
+        "its entropy and its certificate are exact, but q and k are not known, so there are no single weights "
+        "to open."
     )
 
 
