@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, overrides
 from torch.nn.modules import module as module_internals
 from torch.overrides import _get_current_function_mode_stack
 
@@ -32,6 +32,7 @@ def traces() -> list[Any]:
         dict(module_internals._global_forward_hooks),
         dict(module_internals._global_forward_hooks_always_called),
         _get_current_function_mode_stack(),
+        overrides.has_torch_function,
         threading.Thread.start,
     ]
 

@@ -29,8 +29,8 @@ a little from machine to machine.
 
 def cells(row: Row, attention: str) -> list[str]:
     """A line of the page without its last cell."""
-    route = row.route.format(attention) if row.stacks else "none"
-    return [row.family, attention, route, _shown(row), row.no or ""]
+    routes = ", ".join(row.routes(attention)) or "none"
+    return [row.family, attention, routes, _shown(row), row.no or ""]
 
 
 def _shown(row: Row) -> str:

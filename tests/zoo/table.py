@@ -20,7 +20,7 @@ TORCH = ("torch",)
 class Stack:
     """Attention of one kind in one stack. sees: a word a layer, or one for all of them (see `grids`).
 
-    padded: whether the padding of the batch's second text hides keys.
+    padded: whether the padding of the batch's second text hides keys.   route: where it is not the row's.
     """
 
     sees: tuple[str, ...]
@@ -32,6 +32,7 @@ class Stack:
     rows: int = T
     keys: int = T
     padded: bool = True
+    route: str = ""
 
     def word(self, layer: int) -> str:
         """What rows of a layer see."""
@@ -64,6 +65,10 @@ class Row:
     bias: tuple[str, ...] = ()
     alike: bool = True
 
+    def routes(self, attention: str) -> list[str]:
+        """How its calls are heard, each route once."""
+        return list(dict.fromkeys((one.route or self.route).format(attention) for one in self.stacks))
+
 
 def causal(*sees: str, key_heads: int = 2, layers: tuple[int, ...] = (0, 1)) -> tuple[Stack, ...]:
     """One decoder."""
@@ -85,7 +90,6 @@ def pair(keys: int = T, *, padded: bool = True) -> tuple[Stack, ...]:
 
 
 PLAIN_DECODER = (Stack(("causal",), padded=False),)
-FUSED = "torch's own multi-head attention"
 SUMMARY = "single weights and cells: its own code makes the grid, and a summary is kept"
 RECURRENT = "no softmax attention"
 
@@ -137,10 +141,10 @@ TABLE: tuple[Row, ...] = (
     Row("CLIP", (*both_ways(rows=PATCHES, padded=False), Stack(("causal",), "encoder", layers=(2, 3))),
         given="both", pad="right", sharp=3, generates=False,
         yes="image patches and text; layers in order of call"),
-    Row("SigLIP", (*both_ways(rows=PATCHES - 1, padded=False), Stack(("all",), "encoder", layers=(2, 3))),
-        given="both", pad="right", sharp=1.5, generates=False,
-        silent=((None, "vision_model.head.attention"),), why=FUSED,
-        yes="image patches and text; layers in order of call", no="the pooling head"),
+    Row("SigLIP", (*both_ways(rows=PATCHES - 1, padded=False), Stack(("all",), "encoder", layers=(2, 3)),
+        Stack(("all",), kind="cross", layers=(0,), rows=1, keys=PATCHES - 1, padded=False,
+        route="multihead/eager")), given="both", pad="right", sharp=1.5, generates=False,
+        yes="image patches and text; layers in order of call; cross: the pooling head"),
     Row("Longformer", attention=("eager",), pad="right", generates=False,
         silent=((0, "encoder.layer.0.attention.self"), (1, "encoder.layer.1.attention.self")),
         why="a layout of its own", no="it keeps its scores in a layout of its own"),
@@ -152,11 +156,11 @@ TABLE: tuple[Row, ...] = (
         (1, "backbone.layers.1.mixer")), why=RECURRENT, no="its layers have no softmax attention"),
     Row("F.scaled_dot_product_attention", PLAIN_DECODER, TORCH, "vectors", route="sdpa", generates=False),
     Row("softmax written out", PLAIN_DECODER, TORCH, "vectors", route="softmax", generates=False, no=SUMMARY),
-    Row("nn.TransformerEncoder", attention=TORCH, given="padded vectors", pad="right", generates=False,
-        silent=((None, "layers.0"), (None, "layers.1")), why=FUSED, no="its fused layers"),
-    Row("nn.TransformerDecoder", attention=TORCH, given="memory", pad="right", generates=False,
-        silent=tuple((None, f"layers.{i}.{name}_attn") for i in (0, 1) for name in ("self", "multihead")),
-        why=FUSED, no="its multi-head attention"),
+    Row("nn.TransformerEncoder", both_ways(), TORCH, "padded vectors", pad="right", generates=False,
+        route="multihead/fused", yes="each layer is one fused step"),
+    Row("nn.TransformerDecoder", (Stack(("causal",), rows=SHORT, keys=SHORT, padded=False),
+        Stack(("all",), kind="cross", rows=SHORT, route="multihead/sdpa")), TORCH, "memory", pad="right",
+        generates=False, route="multihead/fused", yes="its memory"),
 )  # fmt: skip
 
 CASES = [(row, attention) for row in TABLE for attention in row.attention]

@@ -54,7 +54,7 @@ def test_sites_are_those_that_the_config_says(row: Row, attention: str) -> None:
         for site in run.sites
     )
     assert came == told
-    assert {site.route for site in run.sites} == ({row.route.format(attention)} if row.stacks else set())
+    assert {site.route for site in run.sites} == set(row.routes(attention))
 
 
 @cases(CASES)
@@ -110,7 +110,7 @@ def test_a_summary_is_that_of_the_grid_which_the_eager_model_returns_of_itself(
 @cases(GRIDS)
 def test_weights_are_those_that_the_eager_model_returns_of_itself(row: Row, attention: str) -> None:
     for stack in row.stacks:
-        for layer in stack.layers:
+        for layer in stack.layers if not stack.route else ():  # transformers returns no grids of torch's own
             site, told = site_of(row, attention, stack, layer), seen(row, stack, layer)
             same = [
                 one

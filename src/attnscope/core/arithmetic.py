@@ -28,6 +28,7 @@ class Arithmetic:
     softmax: dtype the softmax runs in.   weights: dtype the weights are cast to afterwards.
     subtract_max: the row's maximum is taken off in the scores' dtype first (gpt-oss).
     scale_q: q is multiplied by the scale, in its own dtype, before the product.
+    fused_bias: the bias is added inside the product, which is rounded once, to the scores' dtype (baddbmm).
     dropout: probability with which the model dropped weights; never applied here.
     """
 
@@ -37,6 +38,7 @@ class Arithmetic:
     weights: torch.dtype | None = None
     subtract_max: bool = False
     scale_q: bool = False
+    fused_bias: bool = False
     dropout: float = 0.0
 
     def __post_init__(self) -> None:

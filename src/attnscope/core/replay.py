@@ -93,6 +93,8 @@ def _scores(
     """Scaled, capped and biased in the scores' dtype, not yet masked."""
     wide = how.products or compute_dtype(q.dtype)
     narrow = how.scores or compute_dtype(q.dtype)
+    if how.fused_bias:
+        wide = narrow = compute_dtype(q.dtype)
     with as_given(q):
         if how.scale_q:
             scaled = (q * bound.scale).to(wide) @ k.to(wide).transpose(-2, -1)
@@ -105,7 +107,8 @@ def _scores(
         whole_batch = slice(*batches.indices(bound.shape.b)[:2])
         columns = slice(0, bound.shape.tk)
         added = bias.block(rows, columns, heads=whole_heads, batch=whole_batch, offset=bound.offset)
-    return biased(scaled.to(narrow), added, bound.scoring.softcap, inside=bound.scoring.bias_inside_cap)
+    scores = biased(scaled.to(narrow), added, bound.scoring.softcap, inside=bound.scoring.bias_inside_cap)
+    return scores.to(how.scores or narrow)
 
 
 def _sinks(bound: Bound, scores: Tensor, heads: slice) -> Tensor | None:

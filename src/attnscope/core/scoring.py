@@ -160,6 +160,8 @@ class Bound:
         scores = biased(scaled, added, self.scoring.softcap, inside=self.scoring.bias_inside_cap).to(
             self.dtype
         )
+        if self.arithmetic.fused_bias:
+            scores = rounded(scores, self.arithmetic.scores)
         if not whole:
             scores = scores.masked_fill_(~visible, -torch.inf)
         return Tile(rows, cols, scores, visible, whole, lambda: self._before(q, k))
@@ -177,6 +179,10 @@ class Bound:
         """q.k times the scale, in the scores' dtype: (b h r c), nobody else's memory."""
         how = self.arithmetic
         wide, narrow = how.products or self.dtype, how.scores or self.dtype
+        if how.fused_bias:
+            scaled_q = q * self.scale if how.scale_q else q
+            scaled = dot(scaled_q.to(self.dtype), k.to(self.dtype))
+            return scaled if how.scale_q else scaled.mul_(self.scale)
         if how.scale_q:
             return dot((q.to(wide) * self.scale), k.to(wide)).to(narrow)
         return dot(q.to(wide), k.to(wide)).to(narrow).mul_(self.scale)

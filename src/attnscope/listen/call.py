@@ -14,6 +14,23 @@ if TYPE_CHECKING:
     from attnscope.listen.reading import Reading
 
 
+@dataclass(frozen=True)
+class Place:
+    """What a route itself knows of where a call stands; None leaves it to the names of the modules.
+
+    kind: "cross", or "self", where row i and key i are one position.   stack: "decoder" or "encoder".
+    number: of the layer.
+    """
+
+    kind: str | None = None
+    stack: str | None = None
+    number: int | None = None
+
+
+NAMED = Place()
+"""Everything is left to the names."""
+
+
 @dataclass(frozen=True, eq=False)
 class Call:
     """One call. q (b h tq d), k (b hk tk d), v (b hk tk dv) and out (b h tq dv) as the kernel got and gave
@@ -22,9 +39,10 @@ class Call:
     mask: the tensor that reached the scores, broadcasting from the right; True = may attend, or numbers
     that are added. added: a second tensor of numbers, added before the mask (T5).   causal: top-left, row i
     sees keys 0 .. i. softcap, sinks (h): of families that have them.   dropout: probability of a dropped
-    weight in this call. grid: the weights (b h tq tk) that the call itself returned, where it did.
+    weight in this call. grid: the weights (b h tq tk) that the call itself made, where it is at hand.
     autocast: the dtype to which products cast their operands here, None outside autocast.
-    readings: what the route itself has read, where no tensor says it.
+    readings: what the route itself has read, where no tensor says it.   place: what it knows of where the
+    call stands.   doubt: why out may not be what the model mixed, None where it is.
     """
 
     module: nn.Module
@@ -43,11 +61,13 @@ class Call:
     grid: Tensor | None = None
     autocast: torch.dtype | None = None
     readings: tuple[Reading, ...] = ()
+    place: Place = NAMED
+    doubt: str | None = None
 
     @property
     def eager(self) -> bool:
         """Whether the model itself went through a grid of weights, step by step."""
-        return self.route.endswith("eager")
+        return self.grid is not None or self.route.endswith("eager")
 
 
 class CannotShowError(Exception):

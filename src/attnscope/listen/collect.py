@@ -11,14 +11,15 @@ from torch import Tensor
 
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
-from attnscope.core.certificate import certify
+from attnscope.core.certificate import Certificate, certify
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import Normaliser
+from attnscope.core.verdict import NOT_CERTIFIABLE
 from attnscope.core.walk import normaliser_of
 from attnscope.listen.arithmetic import Matched, match
 from attnscope.listen.call import Call, CannotShowError
-from attnscope.listen.naming import Label, is_cross, label
+from attnscope.listen.naming import Label, kind_of, label
 from attnscope.listen.quiet import quiet
 from attnscope.listen.reading import Reader, Reading, everything, of_heads
 from attnscope.recording.piece import Piece
@@ -112,12 +113,13 @@ def _piece(
     rows, scoring, keep = normaliser_of(bound), bound.scoring, facts["keep"]
     route = part.route.rsplit("/", 1)[-1]
     used = part.k.shape[2] if read.offset is None or not growing else _used(bound)
+    certificate = certify(part.q, part.k, part.v, part.out, scoring, rows, route=route)
     return Piece(
         tensors={name: getattr(part, name) for name in ("q", "k", "v", "out")},
         keep=KEEPS[keep],
         bound=bound,
         normaliser=rows,
-        certificate=certify(part.q, part.k, part.v, part.out, scoring, rows, route=route),
+        certificate=certificate if part.doubt is None else _doubted(certificate, part.doubt),
         summaries=_summaries(bound, rows, several=growing) if keep == "summary" else (),
         offset=read.offset,
         used=used,
@@ -149,9 +151,10 @@ def _read(call: Call, name: str, reader: Reader) -> _Read:
     readings = [*call.readings, *masks]
     if call.causal or not readings:
         readings.append(everything(tq, tk, call.q.device, causal=call.causal))
-    kind_is_cross = is_cross(name, call.module)
-    offset = None if kind_is_cross else 0 if call.causal else offset_of(readings, tq, tk)
-    looks_back = not kind_is_cross and looks_back_only(readings, tq, offset or 0)
+    cross = kind_of(name, call) == "cross"
+    from_first = call.causal or call.place.kind == "self"
+    offset = None if cross else 0 if from_first else offset_of(readings, tq, tk)
+    looks_back = not cross and looks_back_only(readings, tq, offset or 0)
     return _Read(call, tuple(readings), offset, label(name, call, looks_back_only=looks_back))
 
 
@@ -215,6 +218,12 @@ def _of_heads(call: Call, heads: tuple[int, ...] | None) -> Call:
     return replace(
         call, q=call.q[:, list(heads)], k=k, v=v, out=call.out[:, list(heads)], grid=grid, sinks=sinks
     )
+
+
+def _doubted(certificate: Certificate, doubt: str) -> Certificate:
+    """The figures of a certificate against an out that may not be the model's: no head is certifiable."""
+    verdict = tuple((NOT_CERTIFIABLE,) * len(heads) for heads in certificate.verdict)
+    return replace(certificate, verdict=verdict, reason=tuple((doubt,) * len(heads) for heads in verdict))
 
 
 def _dropped(call: Call) -> Arithmetic | None:

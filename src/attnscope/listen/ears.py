@@ -1,16 +1,23 @@
 """Ears: a mode that lets routes hear calls of torch's functions in a thread, and hands each call on as it
 was.
+
+torch's own transformer layers ask `torch.overrides.has_torch_function` whether anybody listens, and leave
+their fused path, with other outputs in padded rows, where it says yes. So for as long as a recording is
+open that question is answered as if we were not there.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch import overrides
 from torch.overrides import TorchFunctionMode
 
 from attnscope.listen.frames import here
+from attnscope.listen.modes import at_the_end, modes, pop, push
 
 Tap = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """tap(function, args, kwargs): calls the function, looks, and returns exactly what it returned."""
@@ -44,15 +51,37 @@ class Ears(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Calls `func`, through its tap where it has one."""
+        """Calls `func`, through its tap where it has one. Modes of others hear it before the tap does."""
         tap = _TAPS.get(func)
         kwargs = kwargs or {}
         if torch.compiler.is_compiling():
             return func(*args, **kwargs)
-        if tap is not None:
+        if tap is not None and not modes():
             return tap(func, args, kwargs)
+        if tap is not None:
+            with at_the_end(self):
+                return func(*args, **kwargs)
         result = func(*args, **kwargs)
         if here.grids:
             for follow in _FOLLOWS:
                 follow(func, args, kwargs, result)
         return result
+
+
+def hide() -> Callable[[], None]:
+    """From here on Ears are no reason for torch to take another path; returns what undoes it."""
+    has_torch_function = overrides.has_torch_function
+
+    @functools.wraps(has_torch_function)
+    def without_us(relevant_args: Iterable[Any]) -> bool:
+        alone = not torch.compiler.is_compiling() and [type(mode) for mode in modes()] == [Ears]
+        if not alone:
+            return has_torch_function(relevant_args)
+        mode = pop()
+        try:
+            return has_torch_function(relevant_args)
+        finally:
+            push(mode)
+
+    setattr(overrides, "has_torch_function", without_us)  # noqa: B010 - mypy lets no function be replaced
+    return lambda: setattr(overrides, "has_torch_function", has_torch_function)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from torch import nn, overrides
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from attnscope.listen import modes
 from attnscope.listen.layout import Lengths
 
 if TYPE_CHECKING:
@@ -36,13 +36,12 @@ class Noted:
 
 @dataclass(eq=False)
 class Frame:
-    """A module of a recorded model that is running. put_aside: the mode is off while this module runs."""
+    """A module of a recorded model that is running."""
 
     module: nn.Module
     name: str
     session: Session
     log: RunLog
-    put_aside: bool = False
     noted: Noted = field(default_factory=Noted)
 
 
@@ -79,27 +78,13 @@ class Thread(threading.local):
     def push_mode(self, mode: TorchFunctionMode) -> None:
         """Starts listening in this thread."""
         self.mode = mode
-        _push_mode(mode)
+        modes.push(mode)
 
     def drop_mode(self) -> None:
-        """Stops listening in this thread; modes that others have pushed meanwhile stay, in their order."""
+        """Stops listening in this thread."""
         mode, self.mode = self.mode, None
-        if mode is None or mode not in _modes():
-            return
-        others = []
-        while (top := _pop_mode()) is not mode:
-            others.append(top)
-        for other in reversed(others):
-            _push_mode(other)
+        if mode is not None:
+            modes.remove(mode)
 
-    def mode_is_on_top(self) -> bool:
-        """Whether ours is the mode that hears first."""
-        return self.mode is not None and _modes()[-1:] == [self.mode]
-
-
-# torch's own names for what `with mode:` does; frames begin and end in two hooks, where no `with` can stand.
-_push_mode: Callable[[TorchFunctionMode], None] = overrides._push_mode
-_pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
-_modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
 
 here = Thread()

@@ -2,30 +2,30 @@
 ends.
 
 They are global, not one a module: torch's fused encoder layers look for hooks on themselves and take
-another path, with other outputs, where they find one. With no recording open, there is no hook.
+another path, with other outputs, where they find one. With no recording open, there is no hook, and torch
+answers for itself whether anybody listens.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.utils.hooks import RemovableHandle
 
-from attnscope.listen.ears import Ears
+from attnscope.listen.ears import Ears, hide
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.owners import owner_of
 from attnscope.listen.routes import softmax
-from attnscope.listen.routes.multihead import FUSED, FUSED_MODULES
 from attnscope.listen.runs import RunLog
 from attnscope.listen.session import Session
 
 _lock = threading.Lock()
 _users = 0
-_handles: list[RemovableHandle] = []
+_undo: list[Callable[[], None]] = []
 
 
 def acquire() -> None:
@@ -34,8 +34,9 @@ def acquire() -> None:
     with _lock:
         _users += 1
         if _users == 1:
-            _handles.append(register_module_forward_pre_hook(_before))
-            _handles.append(register_module_forward_hook(_after, always_call=True))
+            _undo.append(hide())
+            _undo.append(register_module_forward_pre_hook(_before).remove)
+            _undo.append(register_module_forward_hook(_after, always_call=True).remove)
 
 
 def release() -> None:
@@ -44,8 +45,8 @@ def release() -> None:
     with _lock:
         _users -= 1
         if _users == 0:
-            while _handles:
-                _handles.pop().remove()
+            while _undo:
+                _undo.pop()()
 
 
 def clear(session: Session) -> None:
@@ -75,14 +76,8 @@ def _before(module: nn.Module, args: Any) -> None:
     log.entered.setdefault(name, module)
     frame = Frame(module, name, session, log)
     softmax.entered(frame, args)
-    fused = isinstance(module, FUSED_MODULES)
-    if fused and not isinstance(module, nn.TransformerEncoder):
-        session.not_shown(frame, FUSED)
-    if not here.frames and not fused:
+    if not here.frames:
         here.push_mode(Ears())
-    elif fused and here.mode_is_on_top():
-        frame.put_aside = True
-        here.drop_mode()
     here.frames.append(frame)
 
 
@@ -92,8 +87,6 @@ def _after(module: nn.Module, args: Any, result: Any) -> None:
         return
     here.frames.pop()
     softmax.left(frame)
-    if frame.put_aside and here.frames:
-        here.push_mode(Ears())
     if not here.frames:
         here.drop_mode()
     if not any(one.log is frame.log for one in here.frames):

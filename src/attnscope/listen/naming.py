@@ -10,6 +10,8 @@ from typing import Protocol
 
 from torch import nn
 
+from attnscope.listen.call import Place
+
 CROSS = re.compile(r"encoder_?attn|enc_?dec_?attention|cross_?att", re.IGNORECASE)
 NUMBERS = ("layer_idx", "layer_index", "layer_id", "layer_number")
 
@@ -25,6 +27,10 @@ class Labelled(Protocol):
     def causal(self) -> bool:
         """Whether the call itself said so."""
 
+    @property
+    def place(self) -> Place:
+        """What the route knows of where it stands."""
+
 
 @dataclass(frozen=True)
 class Label:
@@ -39,8 +45,14 @@ class Label:
 
 def label(name: str, call: Labelled, *, looks_back_only: bool) -> Label:
     """The label of a call made by the module `name`; `looks_back_only`: no row sees a key after its own."""
-    kind = "cross" if is_cross(name, call.module) else "self"
-    return Label(kind, _stack(name, kind, call, looks_back_only), own_number(call.module))
+    kind, place = kind_of(name, call), call.place
+    number = own_number(call.module) if place.number is None else place.number
+    return Label(kind, place.stack or _stack(name, kind, call, looks_back_only), number)
+
+
+def kind_of(name: str, call: Labelled) -> str:
+    """self or cross: what the route says, else the module's flag or name."""
+    return call.place.kind or ("cross" if is_cross(name, call.module) else "self")
 
 
 def own_number(module: nn.Module) -> int | None:

@@ -46,11 +46,10 @@ class RunLog:
     ended: bool = False
 
     def layer_of(self, name: str, order: int, label: Label) -> int:
-        """The model's own number, else the order of first call within its kind and stack."""
-        if label.number is not None:
-            return label.number
+        """The model's own number, else the next one, by order of first call within its kind and stack."""
         taken = self.layers.setdefault((label.kind, label.stack), {})
-        return taken.setdefault((name, order), len(taken))
+        following = max(taken.values(), default=-1) + 1
+        return taken.setdefault((name, order), following if label.number is None else label.number)
 
     def take(self, piece: Piece | Site, key: Key) -> str | None:
         """A call that was collected, or a site by itself; why no more of its module is taken, None where it

@@ -20,6 +20,7 @@ from attnscope.core.spans import Spans, from_bool
 from attnscope.core.summary import Summary
 from attnscope.core.tile import Normaliser
 from attnscope.core.visible import MAX_SPANS
+from attnscope.listen.call import NAMED, Place
 from attnscope.listen.collect import Wanted, looks_back_only, offset_of
 from attnscope.listen.naming import is_cross, label
 from attnscope.listen.products import Mixed
@@ -58,6 +59,7 @@ class Summed:
     summary: Summary = field(repr=False)
     route: str = "softmax"
     causal: bool = False
+    place: Place = NAMED
 
 
 def reduced(

@@ -149,6 +149,7 @@ def _unpack_arithmetic(plain: Mapping[str, Any]) -> Arithmetic:
         **steps,
         subtract_max=bool(plain["subtract_max"]),
         scale_q=bool(plain["scale_q"]),
+        fused_bias=bool(plain.get("fused_bias", False)),
         dropout=float(plain["dropout"]),
     )
 

@@ -6,11 +6,12 @@ names of it that no mask of cells is handed to.
 sdpa: any code that calls F.scaled_dot_product_attention.
 flex: any code that calls torch's flex_attention.
 softmax: models that compute attention in code of their own, of which a summary is kept.
-multihead: torch's own nn.MultiheadAttention and the transformer layers made of it.
+multihead: torch's own nn.MultiheadAttention and the transformer layers made of it, step by step.
+multihead_fused: the same where they are one fused step.
 """
 
 from __future__ import annotations
 
-from attnscope.listen.routes import flex, huggingface, multihead, sdpa, softmax
+from attnscope.listen.routes import flex, huggingface, multihead, multihead_fused, sdpa, softmax
 
-__all__ = ["flex", "huggingface", "multihead", "sdpa", "softmax"]
+__all__ = ["flex", "huggingface", "multihead", "multihead_fused", "sdpa", "softmax"]

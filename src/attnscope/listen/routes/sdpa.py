@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnscope.listen.call import Call, CannotShowError
+from attnscope.listen.call import NAMED, Call, CannotShowError, Place
 from attnscope.listen.ears import taps
-from attnscope.listen.frames import Frame, here
+from attnscope.listen.frames import here
 from attnscope.listen.quiet import as_autocast, autocast_dtype
 
 NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
@@ -70,7 +70,7 @@ def tap(inner: Callable[..., Tensor], args: tuple[Any, ...], kwargs: dict[str, A
     if here.inside is not None:
         here.inside.append(heard)
     else:
-        frame.session.take(frame, lambda: _call(frame, heard))
+        frame.session.take(frame, lambda: call_of(frame.module, heard))
     return out
 
 
@@ -82,8 +82,8 @@ def plain_tensor(name: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _call(frame: Frame, heard: Heard) -> Call:
-    """The call of code that is nobody's special case."""
+def call_of(module: nn.Module, heard: Heard, route: str = "sdpa", place: Place = NAMED) -> Call:
+    """The call that a module made. Raises CannotShowError where its tensors do not fit each other."""
     q, k, v, out = heard.tensor("query"), heard.tensor("key"), heard.tensor("value"), heard.out
     mask = heard.mask
     if q.dim() > 4 and mask is not None and mask.dim() > 3 and set(mask.shape[:-3]) != {1}:
@@ -94,9 +94,9 @@ def _call(frame: Frame, heard: Heard) -> Call:
     if out.numel() != q.shape[0] * q.shape[1] * q.shape[2] * v.shape[-1]:
         raise CannotShowError(f"its output {tuple(out.shape)} does not fit its queries {tuple(q.shape)}")
     return Call(
-        frame.module, "sdpa", q, k, v, out.reshape(*q.shape[:3], v.shape[-1]), heard.scale,
+        module, route, q, k, v, out.reshape(*q.shape[:3], v.shape[-1]), heard.scale,
         mask=None if mask is None else _four(mask), causal=heard.causal, dropout=heard.dropout,
-        autocast=heard.autocast,
+        autocast=heard.autocast, place=place,
     )  # fmt: skip
 
 
