@@ -228,3 +228,27 @@ def test_the_mask_is_what_the_softmax_got_and_a_wrong_reading_is_refused(
     assert site.certificate is not None
     assert site.certificate.verdict[1] == ("refused",) * HEADS
     assert site.certificate.verdict[2] == ("passed",) * HEADS
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("not enough memory"), NotImplementedError("no such kernel")])
+def test_a_second_run_that_fails_is_a_reason_and_not_an_error_of_the_model(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoder(1)
+            self.pool = nn.MultiheadAttention(WIDTH, 3, batch_first=True)
+
+        def forward(self, x: Tensor) -> Any:
+            x = self.encoder(x)
+            return self.pool(x[:, :1], x, x)
+
+    def fails(tensor: Tensor) -> Any:
+        raise fault
+
+    monkeypatch.setattr(multihead_fused, "_backend", fails)
+    recording, _ = heard(Both().eval(), text()[0])
+    assert [site.name for site in recording.sites] == ["pool"]
+    (missing,) = recording.missing
+    assert missing.name == "encoder.layers.0" and f"a second time ({fault})" in missing.reason

@@ -89,13 +89,11 @@ def tap(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _call(frame: Frame, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Call:
-    spy = _Spy()
-    with spy:
-        again = func(*args, **kwargs)
+    again, seen = _once_more(func, args, kwargs)
     kinds = ((PROJECTED,), SOFTMAX, MIXED)
-    if len(spy.seen) != 3 or any(one.func not in kind for one, kind in zip(spy.seen, kinds, strict=True)):
+    if len(seen) != 3 or any(one.func not in kind for one, kind in zip(seen, kinds, strict=True)):
         raise CannotShowError(f"its fused step on {args[0].device.type} is made of other operations")
-    projected, softmax, mixed = spy.seen
+    projected, softmax, mixed = seen
     scaled_q, k, v = projected.out
     names = [argument.name for argument in func._schema.arguments]
     given = dict(zip(names, args, strict=False)) | kwargs
@@ -107,6 +105,21 @@ def _call(frame: Frame, func: OpOverload, args: tuple[Any, ...], kwargs: dict[st
         mask=_may_attend(softmax, tuple(q.shape)), grid=softmax.out, place=place_of(module, same=same),
         doubt=None if _same_bits(again, result) else DOUBT,
     )  # fmt: skip
+
+
+def _once_more(
+    func: OpOverload, args: tuple[Any, ...], given: dict[str, Any]
+) -> tuple[Any, list[_Operation]]:
+    """What a second run of the step gives, and the operations seen inside."""
+    if args[0].numel() == 0:
+        raise CannotShowError("it was given no tokens")
+    spy = _Spy()
+    try:
+        with spy:
+            return func(*args, **given), spy.seen
+    except RuntimeError as error:  # no such kernel on this device, or no memory left for a second run
+        reason = str(error).splitlines()[0]
+        raise CannotShowError(f"its fused step could not be run a second time ({reason})") from error
 
 
 def _unscaled(given: tuple[Any, ...], scaled_q: Tensor) -> tuple[Tensor, float]:
