@@ -42,7 +42,7 @@ def test_a_refused_head_is_not_drawn_and_says_by_how_much(explore: Explore) -> N
     explore.answer(RESULT, refuse)
     explore.open(wait=".card.bad", text=SAMPLE, layer=2, head=1)
     assert explore.text(".card h3") == "Layer 2 head 1 refused"
-    assert "residual 88.1, allowed 20. Nothing of this head is drawn." in explore.text(".card")
+    assert "residual 88.1, allowed 8. Nothing of this head is drawn." in explore.text(".card")
     assert explore.page.locator(".plane:visible, .rcpt .ln").count() == 0
     assert explore.text(".hd[aria-selected=true]") == "refused"
     assert explore.page.locator(".hd[aria-selected=true] canvas").count() == 0

@@ -57,7 +57,7 @@ def test_a_finished_run_tells_all_that_was_recorded(done: dict[str, Any]) -> Non
     assert result["predicts"] is True
     assert result["missing"] == []
     assert result["certificate"]["heads"] == result["certificate"]["passed"] == 6
-    assert 0 < result["certificate"]["largest_z"] < result["certificate"]["allowed_z"] == 20
+    assert 0 < result["certificate"]["largest_z"] < result["certificate"]["allowed_z"] == 8
     first = result["sites"][0]
     assert (first["site"], first["layer"], first["heads"], first["d"]) == (0, 0, 3, 16)
     assert (first["tq"], first["tk"], first["causal"]) == (len(TEXT), len(TEXT), True)

@@ -3,14 +3,14 @@
 A row is held against the model's own out on n vectors of random signs (`probe`), in units of what rounding
 explains:
 
-    N_i^2 = largest w * (up^2 * sum w u^2 + es^2 * sum w (u - out.r)^2) + up^2 * |out_i * r|^2
-          + em^2 * (out_i.r)^2 + floor^2
+    N_i^2 = (up^2 + em^2) * (largest w * sum w u^2 + |out_i * r|^2) + es^2 * largest w * sum w (u - out.r)^2
+          + floor^2
     z_i   = (out_i.r - sum w u) / N_i
 
 N is one for all vectors, its terms means over them, and the z of a row is the rms of its n. up is the
 rounding of the model's dtype, floor that of numbers too small for it. es, the error of a score as we
-compute it, is our rounding times (scale * |q_i| * longest key + 8); em, that of a sum over n keys,
-which all weights of a row share, is our rounding times (4 + sqrt(n) / 4). An error of the scale moves
+compute it, is our rounding times (scale * |q_i| * longest key + 8); em, that of a sum over n keys, be it
+of weights or of one place of out, is our rounding times (4 + sqrt(n) / 4). An error of the scale moves
 all rows together: eps is the least-squares fit of the residuals on g_i = sum w (s - mean s) u, the
 change of a row for a relative change of the scale, each in units of N_i. It is known to 1 / sqrt(sum
 g^2 / N^2), and no better than to 16 of our roundings, which may tilt all rows alike: t is its distance
@@ -138,9 +138,8 @@ def _explained(bound: Bound, looking: Probe, sums: ProbeSums, keys: Tensor, bloc
     scatter = (scatter + on_signs.square().mean(dim=-1) * sums.mass).clamp(min=0)
     of_scores = looking.ours * (_reach(bound)[:, :, block].double() + 8)
     of_sums = looking.ours * (4 + keys.sqrt() / 4)
-    explained = looking.rounding**2 * (sums.largest * sums.second + length.square())
+    explained = (looking.rounding**2 + of_sums.square()) * (sums.largest * sums.second + length.square())
     explained = explained + of_scores.square() * sums.largest * scatter
-    explained = explained + of_sums.square() * on_signs.square().mean(dim=-1)
     return (explained + looking.floor**2).sqrt()
 
 

@@ -151,10 +151,9 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
     coarsest = max(dtypes, key=ROUNDING.__getitem__)
     own = torch.Generator().manual_seed(seed)
     signs = torch.randint(0, 2, (shape.hk, PROBES[coarsest], v.shape[-1]), generator=own) * 2 - 1
-    wide = out.to(bound.dtype)
-    even = evening_of(wide, shape.hk) if evening is None else evening.to(v.device, bound.dtype)
-    signs = signs.to(v.device, bound.dtype) * even[:, None]  # (hk n dv)
-    u = signs @ v.to(bound.dtype).mT  # (b hk n tk)
+    even = evening_of(out, shape.hk) if evening is None else evening.to(v.device, bound.dtype)
+    signs = signs.to(v.device, torch.float64) * even[:, None]  # (hk n dv)
+    u = _projected(v, signs).to(bound.dtype).mT  # (b hk n tk)
     finite = u.isfinite()
     u = u.where(finite, 0.0)
     group = shape.h // max(shape.hk, 1)
@@ -163,13 +162,19 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
     return Probe(
         along_keys=torch.cat([torch.ones_like(u[:, :, :1]), u, u.square().mean(dim=2, keepdim=True)], dim=2),
         lost=None if bool(finite.all()) else ~finite.all(dim=2),
-        on_signs=wide @ signs.repeat_interleave(group, dim=0).mT,
-        length=(wide * even).norm(dim=-1),
+        on_signs=_projected(out, signs.repeat_interleave(group, dim=0)),
+        length=(out.to(bound.dtype) * even).norm(dim=-1),
         floor=even.norm(dim=-1) * smallest / 2,
         dtype=coarsest,
         computed_in=bound.dtype,
         plain=bound.scoring.bias is None and bound.scoring.softcap is None,
     )
+
+
+def _projected(x: Tensor, signs: Tensor) -> Probed:
+    """x (b h t d) on vectors (h n d), (b h t n) in float64, where a sum of d numbers costs no digit."""
+    heads = [x[:, head].double() @ signs[head].mT for head in range(x.shape[1])]  # one at a time: O(T) memory
+    return torch.stack(heads, dim=1) if heads else x.new_zeros(*x.shape[:3], signs.shape[1]).double()
 
 
 def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:

@@ -24,18 +24,18 @@ class Thresholds:
     t: float
 
     def rms_over(self, rows: int) -> float:
-        """The limit of rms over so many rows: few rows scatter more, and a single one may reach z."""
-        return self.rms + (self.z - self.rms) / math.sqrt(max(rows, 1))
+        """The limit of rms over so many rows: one of them may reach z, the others together rms."""
+        return math.sqrt(self.rms**2 + (self.z**2 - self.rms**2) / max(rows, 1))
 
 
 COMMON = 16
 """Roundings of ours that may tilt all rows alike, as a scale would: no number of rows averages them out."""
 
 DEFAULT = {
-    torch.float64: Thresholds(z=60.0, rms=15.0, t=60.0),
-    torch.float32: Thresholds(z=20.0, rms=5.0, t=20.0),
-    torch.bfloat16: Thresholds(z=6.0, rms=1.5, t=8.0),
-    torch.float16: Thresholds(z=6.0, rms=1.5, t=8.0),
+    torch.float64: Thresholds(z=20.0, rms=5.0, t=20.0),
+    torch.float32: Thresholds(z=8.0, rms=2.0, t=8.0),
+    torch.bfloat16: Thresholds(z=4.0, rms=1.2, t=6.0),
+    torch.float16: Thresholds(z=4.0, rms=1.2, t=6.0),
 }
 """By the coarsest dtype of the model's steps, for a route without a line of its own."""
 
