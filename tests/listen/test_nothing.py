@@ -71,7 +71,7 @@ REWRITE = (
 def test_attention_written_out_as_exp_and_sum_is_named_and_the_way_out_is_said() -> None:
     text = said(Stack(WrittenOutAttention))
     assert text.startswith(
-        "The Stack ran, and no attention call was heard (layers.0 and 2 more: its attention"
+        "The Stack ran, and no attention call was heard. In layers.0 and 2 more: its attention could not"
     )
     assert "written out as exp and sum" in text and "7 of its 7 modules were called" in text
     assert "Looked for: transformers' attention registry, F.scaled_dot_product_attention" in text
@@ -84,9 +84,37 @@ def test_a_layout_of_ones_own_is_shown_with_its_shape() -> None:
     assert "softmax over (2, 9, 4, 9)" in text and REWRITE in text
 
 
+class MiscountedAttention(Projected):
+    def forward(self, x: Tensor) -> Tensor:
+        self.num_heads = 5
+        q, k, v = (part.transpose(1, 2) for part in self.parts(x))
+        return ((q @ k.mT).softmax(dim=-1) @ v).transpose(1, 2).flatten(2)
+
+
+class SummedAttention(Projected):
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (part.transpose(1, 2) for part in self.parts(x))
+        weights = (q @ k.mT).softmax(dim=-1)
+        return (weights[..., None] * v[:, :, None]).sum(dim=3).transpose(1, 2).flatten(2)
+
+
+def test_what_does_not_fit_is_named() -> None:
+    text = said(Stack(MiscountedAttention))
+    assert (
+        "layers.0 and 2 more: its softmax is over (2, 4, 9, 9), and its module or its config speaks of 5"
+        in text
+    )
+    text = said(Stack(SummedAttention))
+    assert (
+        "layers.0 and 2 more: its softmax over (2, 4, 9, 9) was heard, and no product of its weights" in text
+    )
+
+
 def test_a_model_without_softmax_attention_is_told_that_there_is_nothing_to_show() -> None:
     text = said(Stack(TinyLinearAttention))
-    assert "it has no softmax attention (layers.0 and 2 more: TinyLinearAttention: linear attention" in text
+    assert (
+        "it has no softmax attention. In layers.0 and 2 more: TinyLinearAttention: linear attention" in text
+    )
     assert "There is nothing to show of such layers" in text and REWRITE not in text
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.listen import record
-from attnscope.listen.silent import NO_ATTENTION, UNHEARD, silent, without_softmax
+from attnscope.listen.silent import MIXES, NO_ATTENTION, UNHEARD, silent, without_softmax
 
 
 class SlowAttention(nn.Module):
@@ -123,6 +123,11 @@ def test_the_layers_of_a_hybrid_are_told_apart_with_their_true_numbers() -> None
     assert [(one.layer, one.name, one.reason) for one in recording.missing] == [
         (layer, f"model.layers.{layer}.mamba", reason) for layer in (0, 1, 3)
     ]
+
+
+def test_a_mixer_of_unknown_kind_is_not_said_to_be_attention() -> None:
+    mixer = type("TokenMixer", (nn.Module,), {})()
+    assert [one.reason for one in silent({"blocks.0.mix": mixer}, [])] == [MIXES]
 
 
 def test_where_nothing_at_all_was_heard_the_layers_still_have_their_numbers() -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 @dataclass(eq=False)
 class Noted:
     """What the softmax tap notes of a running module. lengths: on which it works.   made: grids that mixed
-    values, reduced, or why not.   foreign: shapes of softmax that are no grid of attention.   handed: what it
+    values, reduced, or why not.   foreign: shapes of softmax that are no grid of attention.
+    other_heads: the reason, where the number of heads alone does not fit.   handed: what it
     was handed itself.   pieces: what its children made of shorter sequences than that.
     """
 
@@ -32,6 +33,7 @@ class Noted:
     pieces: list[tuple[Frame, Summed]] = field(default_factory=list)
     made: list[Summed | str] = field(default_factory=list)
     foreign: list[tuple[int, ...]] = field(default_factory=list)
+    other_heads: str | None = None
 
 
 @dataclass(eq=False)

@@ -48,13 +48,13 @@ def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
     ran = f"The {kind} ran, and no attention call was heard"
     if missing and all(without_softmax(entered[one.name]) for one in missing if one.name in entered):
         return NothingRecorded(
-            f"{ran}: it has no softmax attention ({_listed(missing, kind)})",
-            wanted=LOOKED_FOR,
-            hint="There is nothing to show of such layers; a hybrid model's attention layers are shown",
+            f"{ran}: it has no softmax attention",
+            wanted=f"{_listed(missing, kind)}. {LOOKED_FOR}",
+            hint="There is nothing to show of such layers; the attention layers of a hybrid model are shown",
         )
-    listed = f" ({_listed(missing, kind)})" if missing else ""
+    found = [_listed(missing, kind)] if missing else []
     return NothingRecorded(
-        f"{ran}{listed}. {_modules(session, entered)}", wanted=LOOKED_FOR, hint=_try(session)
+        ran, wanted=". ".join([*found, _modules(session, entered), LOOKED_FOR]), hint=_try(session)
     )
 
 
@@ -66,8 +66,8 @@ def _listed(missing: Sequence[NotShown], kind: str) -> str:
     parts = []
     for why, names in by_reason.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        parts.append(f"{names[0]}{more}: {why}")
-    return "; ".join(parts[:3])
+        parts.append(f"In {names[0]}{more}: {why}")
+    return ". ".join(parts[:3])
 
 
 def _modules(session: Session, entered: dict[str, nn.Module]) -> str:

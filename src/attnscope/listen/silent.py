@@ -31,9 +31,10 @@ WITHOUT_SOFTMAX = {
 """What layers are that mix positions without softmax, by the names of their classes."""
 
 UNHEARD = (
-    "its attention could not be heard: no call of softmax or of scaled_dot_product_attention was made in it "
-    "(written out as exp and sum, or inside a kernel of its own)"
+    "its attention could not be heard: no call of softmax or of scaled_dot_product_attention was made in it, "
+    "so it is written out as exp and sum, or inside a kernel of its own"
 )
+MIXES = "it mixes positions, and no softmax attention was heard in it"
 NO_ATTENTION = "no softmax attention ran in this layer"
 
 
@@ -72,10 +73,10 @@ def without_softmax(module: nn.Module) -> str | None:
 
 
 def _what(module: nn.Module) -> str | None:
-    found = without_softmax(module)
-    if found is None and LOOKS_LIKE_ATTENTION.search(type(module).__name__):
-        return UNHEARD
-    return found
+    found, name = without_softmax(module), type(module).__name__
+    if found is not None or not LOOKS_LIKE_ATTENTION.search(name):
+        return found
+    return MIXES if "Mixer" in name else UNHEARD
 
 
 def _layer(name: str, layers: set[str]) -> bool:

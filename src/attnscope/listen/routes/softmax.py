@@ -36,7 +36,8 @@ HANDED_UP = 2
 
 @dataclass(eq=False)
 class Grid:
-    """Probabilities on their way to a product.
+    """Probabilities on their way to a product. name: the module that called softmax.   frame: which looks for
+    the product now.
 
     scores: what softmax was given.   version: of its content.   sinks: (h) logits of a last column that is
     nobody's key.   softmax: the dtype of the probabilities.   cached: a cache held some of the keys.
@@ -44,6 +45,7 @@ class Grid:
     which some were dropped.
     """
 
+    name: str
     frame: Frame
     layout: Layout
     scores: Tensor = field(repr=False)
@@ -163,12 +165,13 @@ def left(frame: Frame) -> None:
             grid.frame, grid.handed_up = here.top, grid.handed_up + 1
         else:
             here.grids.remove(grid)
-            frame.noted.foreign.append(tuple(grid.scores.shape))
+            frame.log.foreign.setdefault(grid.name, unmixed(grid.scores.shape))
     made, foreign = frame.noted.made, frame.noted.foreign
+    reason = frame.noted.other_heads or of_its_own(foreign)
     if foreign:
-        frame.log.foreign.setdefault(frame.name, of_its_own(foreign))
+        frame.log.foreign.setdefault(frame.name, reason)
     if made and foreign:
-        frame.session.not_shown(frame, of_its_own(foreign))
+        frame.session.not_shown(frame, reason)
         made = []
     for one in made:
         if isinstance(one, str):
@@ -207,6 +210,20 @@ def of_its_own(shapes: Iterable[Sequence[int]]) -> str:
     )
 
 
+def of_other_heads(shape: Sequence[int], counts: set[int]) -> str:
+    """The reason for a grid of which only the number of heads does not fit."""
+    named = " or ".join(map(str, sorted(counts)))
+    return f"its softmax is over {tuple(shape)}, and its module or its config speaks of {named} heads"
+
+
+def unmixed(shape: Sequence[int]) -> str:
+    """The reason for a grid of which no product was heard."""
+    return (
+        f"its softmax over {tuple(shape)} was heard, and no product of its weights with values after it "
+        "(matmul, @, bmm or einsum)"
+    )
+
+
 def _heard(frame: Frame, scores: Tensor, result: Tensor) -> None:
     frames = [one for one in reversed(here.frames) if one.session is frame.session]
     lengths = Lengths()
@@ -221,8 +238,20 @@ def _heard(frame: Frame, scores: Tensor, result: Tensor) -> None:
     if layout is None:
         if not of_each_position(scores.shape, lengths):
             frame.noted.foreign.append(tuple(scores.shape))
+            if layout_of(scores.shape, lengths, set()) is not None:
+                frame.noted.other_heads = of_other_heads(scores.shape, counts)
         return
-    grid = Grid(frame, layout, scores, _version(scores), sinks, result.dtype, layout.tk in lengths.grown, {})
+    grid = Grid(
+        frame.name,
+        frame,
+        layout,
+        scores,
+        _version(scores),
+        sinks,
+        result.dtype,
+        layout.tk in lengths.grown,
+        {},
+    )
     grid.follow(result)
     here.grids.append(grid)
 
