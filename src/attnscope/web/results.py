@@ -48,7 +48,6 @@ def certificate_of(sites: list[Site], batch: int = 0) -> dict[str, Any]:
     return {
         "heads": sum(site.heads if site.kept is None else len(site.kept) for site in sites),
         "passed": sum(verdict == "passed" for verdict in verdicts),
-        "refused": sum(verdict == "refused" for verdict in verdicts),
         "largest_z": max(finite, default=None),
         "allowed_z": min(allowed, default=None),
     }

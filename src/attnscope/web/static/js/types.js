@@ -24,7 +24,7 @@
 /**
  * What a finished run holds beside its arrays.
  * @typedef {{model: Model, text: string, places: Record<string, Axis>, unit: "character"|"token", bit_equal: boolean|null, sites: Site[],
- *   missing: Missing[], certificate: {heads: number, passed: number, refused: number, largest_z: number|null, allowed_z: number|null}, predicts: boolean}} Result
+ *   missing: Missing[], certificate: {heads: number, passed: number, largest_z: number|null, allowed_z: number|null}, predicts: boolean}} Result
  */
 /** @typedef {{label: string, text: string}} Offer */
 /** @typedef {{title: string, message: string, hint?: string, offer?: Offer|null}} Problem */

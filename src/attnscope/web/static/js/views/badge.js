@@ -9,7 +9,8 @@ export function mount(el) {
     /** @param {import("../types.js").Result|null} result */
     update(result) {
       if (!result) return put(el)
-      const { heads, passed, refused, largest_z: z, allowed_z: most } = result.certificate
+      const { heads, passed, largest_z: z, allowed_z: most } = result.certificate
+      const refused = result.sites.flatMap((site) => site.certificate).filter(({ verdict }) => verdict === 'refused').length
       const whole = passed === heads && result.bit_equal !== false
       const said = [`${count(passed)} of ${count(heads)} heads`]
       if (refused) said.push(`${count(refused)} refused`)
