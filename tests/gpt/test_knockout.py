@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnscope.errors import ShapeError
-from attnscope.gpt import GPT, load_shipped
+from attnscope.gpt import GPT, knockout, load_shipped
 from attnscope.gpt.knockout import Knockout, changed, every_edge, every_head, knocked_out, row_without
 from attnscope.nn.heads import project_heads
 from tests.gpt.tiny import small
@@ -57,7 +57,11 @@ def test_a_row_whose_only_key_is_hidden_is_zero() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("share", [True, False])
-def test_every_edge_is_the_whole_model_run_again_without_it(style: str, share: bool) -> None:
+@pytest.mark.parametrize("copied", [2**21, 300, 1])  # numbers: all keys at once, some, one after the other
+def test_every_edge_is_the_whole_model_run_again_without_it(
+    style: str, share: bool, copied: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knockout, "_COPIED", copied)
     model = small(style)
     found = every_edge(model, IDS, share=share)
     assert found.shape == (2, 3, 7, 7)

@@ -26,6 +26,8 @@ from attnscope.shapes import Ids, Key, Query, Value
 
 Change = Callable[[Tensor], Tensor]
 
+_COPIED = 2**21  # numbers of 8 bytes
+
 
 @dataclass(frozen=True)
 class Knockout:
@@ -78,18 +80,23 @@ def every_head(model: GPT, ids: Float[Tensor, "1 t"]) -> Float[Tensor, "layers h
 def every_edge(model: GPT, ids: Float[Tensor, "1 t"], *, share: bool) -> Float[Tensor, "layers h t n"]:
     """Logits after the last of ids (1 t) without each weight of its row in turn, (layers h t vocabulary).
 
-    Only the last position is run again: what stands before it sees nothing of the change.
+    Only the last position is run again: what stands before it sees nothing of the change. So many edges are
+    taken out at once as keep the copies of the keys within 16 MB.
     """
     found, t, n = [], ids.shape[1], model.config.n_heads
     streams = model.streams(ids)
     projected = [block.project(x) for block, x in zip(model.blocks, streams, strict=True)]
+    at_once = max(1, _COPIED // (n * projected[0][1].numel()))
     for layer, (q, k, v) in enumerate(projected):
-        rows = row_without(q[:, :, -1:], k, v, torch.eye(t, dtype=torch.bool), share)  # (t h 1 d)
-        caches = [_cache(k[:, :, :-1], v[:, :, :-1], n * t) for _, k, v in projected]
-        x = streams[layer][:, -1:].expand(n * t, -1, -1)
-        with changed(model, layer, _with_rows(rows)):
-            logits = model.after(x, layer=layer, caches=caches)
-        found.append(logits.view(n, t, -1))
+        parts = []
+        for hidden in torch.eye(t, dtype=torch.bool).split(at_once):
+            rows = row_without(q[:, :, -1:], k, v, hidden, share)  # (hidden h 1 d)
+            batch = n * len(hidden)
+            caches = [_cache(k[:, :, :-1], v[:, :, :-1], batch) for _, k, v in projected]
+            x = streams[layer][:, -1:].expand(batch, -1, -1)
+            with changed(model, layer, _with_rows(rows)):
+                parts.append(model.after(x, layer=layer, caches=caches).view(n, len(hidden), -1))
+        found.append(torch.cat(parts, dim=1))
     return torch.stack(found)
 
 
@@ -149,7 +156,7 @@ def _with_row(head: int, query: int, row: Tensor) -> Change:
 
 
 def _with_rows(rows: Tensor) -> Change:
-    """Of rows (t h 1 d), batch head * t + j gets that of head and hidden key j."""
+    """Of rows (t h 1 d) without one of t keys each, batch head * t + j gets that of head without key j."""
 
     def change(outs: Tensor) -> Tensor:
         t, n = rows.shape[:2]
