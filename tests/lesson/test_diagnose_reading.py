@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 import torch
 
 import attnscope as ats
-from attnscope.errors import DtypeError, LessonError, MaskError, ScoringError, ShapeError
+from attnscope.errors import AttnscopeError, DtypeError, LessonError, MaskError, ScoringError, ShapeError
 
 GRID = torch.full((1, 2, 3, 4), 0.25)
 
@@ -61,3 +62,28 @@ def test_nothing_that_came_is_changed() -> None:
     state = torch.get_rng_state()
     ats.diagnose(weights, mask=torch.ones(3, 3, dtype=torch.bool))
     assert torch.equal(weights, before) and torch.equal(torch.get_rng_state(), state)
+
+
+DTYPES = [torch.float32] * 4 + [torch.float16, torch.int64, torch.bool, torch.complex64, torch.float8_e4m3fn]
+OTHERS = ("x", 3, [], [[]], [[1, [2]]], {}, b"ab", float("nan"), [[None]], range(3), torch.nn.Linear(2, 2))
+
+
+def _anything(random: Random) -> Any:
+    if random.random() < 0.15:
+        return random.choice(OTHERS)
+    shape = [random.choice((0, 1, 2, 3, 4)) for _ in range(random.choice((1, 2, 3, 4, 4, 5)))]
+    return (torch.rand(shape) * 2).to(random.choice(DTYPES))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_comes_is_read_or_refused_in_words_of_ours(seed: int) -> None:
+    random, refused = Random(seed), 0
+    for _ in range(100):
+        names = [name for name in ("mask", "q", "k", "sinks", "offset") if random.random() < 0.3]
+        beside = {name: _anything(random) for name in names}
+        try:
+            str(ats.diagnose(_anything(random), **beside))
+        except AttnscopeError as error:
+            assert str(error).endswith(".")
+            refused += 1
+    assert 50 < refused < 100

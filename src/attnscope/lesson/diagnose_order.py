@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.overrides import TorchFunctionMode
+from torch import Tensor
 
-from attnscope.errors import AttnscopeError, LessonError, ShapeError
+from attnscope.errors import LessonError, ShapeError
 from attnscope.lesson.checks.finding import Finding as Finding
-from attnscope.lesson.drawn import generator_of, seeded
+from attnscope.lesson.checks.lifted import Lifted
+from attnscope.lesson.checks.running import axis_of, check_steady, prepared
+from attnscope.lesson.drawn import generator_of
 from attnscope.lesson.numbers import count, number
 from attnscope.plain import plain
 
 SHUFFLES = 4
 SAME = {torch.float64: 1e-9, torch.float32: 1e-4}  # of the largest output; 16-bit dtypes: 0.03
-_HIDES = -1e4  # a fill at or below this is a mask
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def diagnose_order(
     """
     if not callable(module):
         raise LessonError(f"module is {type(module).__name__}", wanted="A module or a function is wanted")
-    axis = _axis(module) if axis is None else axis
+    axis = axis_of(module) if axis is None else axis
     there = isinstance(x, Tensor) and isinstance(axis, int) and -x.dim() <= axis < x.dim()
     if not there or x.is_meta or x.shape[axis] < 2:
         came = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
@@ -116,7 +114,7 @@ def diagnose_order(
             wanted="At least two that differ are wanted",
             hint="Shuffling equal tokens changes nothing, whatever the module does",
         )
-    run, x, dtype = _prepared(module, x)
+    run, x, dtype = prepared(module, x)
     orders = _orders(x.shape[axis], seed)
     allowed = SAME.get(dtype, 0.03)
     plainly = run(x)
@@ -125,7 +123,7 @@ def diagnose_order(
             f"x is {tuple(x.shape)} and the outputs are {tuple(plainly.shape)}",
             wanted=f"As many outputs as tokens on axis {axis} are wanted",
         )
-    _check_steady(plainly, run(x), allowed)
+    check_steady(plainly, run(x), allowed)
     as_it_is = _shuffled(run, x, plainly, orders, axis, allowed)
     lifted = Lifted()
     with lifted:
@@ -133,120 +131,6 @@ def diagnose_order(
         unmasked = _shuffled(run, x, bare, orders, axis, allowed) if lifted.calls else None
     masks = lifted.calls // (len(orders) + 1)
     return _said(as_it_is, unmasked, masks, dtype, len(orders), x.shape[axis], allowed)
-
-
-class Lifted(TorchFunctionMode):
-    """While it is entered, attention masks are left out; `calls` counts how many were."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls = 0
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        """Call `func` without its mask."""
-        kwargs = dict(kwargs or {})
-        if func is F.scaled_dot_product_attention:
-            args, kwargs = self._plain_attention(args, kwargs)
-        elif func is F.multi_head_attention_forward:
-            masked = [name for name in ("attn_mask", "key_padding_mask") if kwargs.get(name) is not None]
-            self.calls += bool(masked or kwargs.get("is_causal"))
-            kwargs |= dict.fromkeys(masked) | {"is_causal": False}
-        elif func in (Tensor.masked_fill, Tensor.masked_fill_, torch.masked_fill) and _hides(args, kwargs):
-            self.calls += 1
-            return args[0]
-        return func(*args, **kwargs)
-
-    def _plain_attention(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
-        named = dict(zip(names, args, strict=False)) | kwargs
-        self.calls += named.get("attn_mask") is not None or bool(named.get("is_causal"))
-        return (), named | {"attn_mask": None, "is_causal": False}
-
-
-def _hides(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    value = kwargs.get("value", args[2] if len(args) > 2 else 0.0)
-    return float(value) <= _HIDES
-
-
-def _axis(module: Callable[..., Any]) -> int:
-    parts = module.modules() if isinstance(module, nn.Module) else ()
-    return 0 if any(isinstance(part, nn.MultiheadAttention) and not part.batch_first for part in parts) else 1
-
-
-def _prepared(
-    module: Callable[..., Any], x: Tensor
-) -> tuple[Callable[[Tensor], Tensor], Tensor, torch.dtype]:
-    """A copy that can be run, x for it, and the dtype of its outputs: float64 where that works."""
-    if not isinstance(module, nn.Module):
-        try:
-            wide = x.double() if x.is_floating_point() else x
-            return _runner(module), wide, _runner(module)(wide).dtype
-        except AttnscopeError:
-            return _runner(module), x, _runner(module)(x).dtype
-    try:
-        same = copy.deepcopy(module).eval()
-    except Exception as error:  # tensors with a history, locks, files: whatever cannot be copied
-        raise LessonError(
-            f"The module cannot be copied ({type(error).__name__})",
-            wanted="A module that can is wanted",
-            hint="Or a function, which is called as it is: lambda x: module(x)",
-        ) from error
-    try:
-        wide = x.double() if x.is_floating_point() else x
-        run = _runner(copy.deepcopy(same).double())
-        return run, wide, run(wide).dtype
-    except (RuntimeError, TypeError, ValueError):  # a LessonError among them
-        run = _runner(same)
-        return run, x, run(x).dtype
-
-
-def _check_steady(first: Tensor, second: Tensor, allowed: float) -> None:
-    size = float(first.abs().max())
-    if first.shape != second.shape or float((first - second).abs().max()) > allowed * size:
-        raise LessonError(
-            "The same tokens gave other outputs when they came a second time",
-            wanted="A module that keeps nothing from call to call is wanted",
-            hint="Hand over a function that clears its cache first: lambda x: module(x)",
-        )
-
-
-def _runner(module: Callable[..., Any]) -> Callable[[Tensor], Tensor]:
-    def run(x: Tensor) -> Tensor:
-        try:
-            with torch.no_grad(), seeded(0, x.device):
-                alone = isinstance(module, nn.MultiheadAttention)
-                given = module(x, x, x, need_weights=False) if alone else module(x)
-        except (AttnscopeError, MemoryError):
-            raise
-        except Exception as error:  # whatever a stranger's module raises
-            told = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise LessonError(
-                f"The module raised {told:.200}",
-                wanted="A module that takes x alone is wanted",
-                hint="Where it needs more, hand over a function: lambda x: module(x, mask)",
-            ) from error
-        return _outputs(given)
-
-    return run
-
-
-def _outputs(given: Any) -> Tensor:
-    for name in ("logits", "last_hidden_state"):
-        given = getattr(given, name, given)
-    while isinstance(given, tuple | list) and given:
-        given = given[0]
-    if not isinstance(given, Tensor) or not given.is_floating_point():
-        raise ShapeError(
-            f"The module returned {type(given).__name__}",
-            wanted="A tensor of numbers is wanted, one row a token",
-        )
-    if not bool(torch.isfinite(given).all()):
-        raise LessonError("The module's outputs hold nan or infinity", wanted="Finite outputs are wanted")
-    return given
 
 
 def _orders(t: int, seed: int) -> list[Tensor]:
