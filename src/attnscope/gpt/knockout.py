@@ -89,7 +89,7 @@ def every_edge(model: GPT, ids: Float[Tensor, "1 t"], *, share: bool) -> Float[T
     at_once = max(1, _COPIED // (n * projected[0][1].numel()))
     for layer, (q, k, v) in enumerate(projected):
         parts = []
-        for hidden in torch.eye(t, dtype=torch.bool).split(at_once):
+        for hidden in torch.split(torch.eye(t, dtype=torch.bool), at_once):
             rows = row_without(q[:, :, -1:], k, v, hidden, share)  # (hidden h 1 d)
             batch = n * len(hidden)
             caches = [_cache(k[:, :, :-1], v[:, :, :-1], batch) for _, k, v in projected]
