@@ -49,6 +49,13 @@ def scores_in_float32(q: Tensor, k: Tensor) -> Tensor:
     return torch.softmax(scores.masked_fill(hidden, torch.finfo(torch.float32).min), dim=-1).to(q.dtype)
 
 
+def products_in_float32(q: Tensor, k: Tensor) -> Tensor:
+    """GPT-J: queries and keys are widened before they meet."""
+    hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
+    scores = torch.matmul(q.float(), k.float().transpose(2, 3)) * SCALE
+    return torch.softmax(scores.masked_fill(hidden, torch.finfo(torch.float32).min), dim=-1).to(q.dtype)
+
+
 def call_with(steps: Steps, dtype: torch.dtype) -> Call:
     q, k, v = ((3 * torch.randn(B, T, H, D)).to(dtype).transpose(1, 2) for _ in range(3))
     grid = steps(q, k)
@@ -63,6 +70,7 @@ def call_with(steps: Steps, dtype: torch.dtype) -> Call:
         (softmax_in_its_own_dtype, {"subtract_max": False}),  # on a CPU the same bits as in float32
         (maximum_taken_off_first, {"softmax": torch.bfloat16, "subtract_max": True}),
         (scale_on_q, {"softmax": torch.float32, "scale_q": True}),
+        (products_in_float32, {"products": torch.float32, "scores": torch.float32}),
         (scores_in_float32, {"scores": torch.float32, "softmax": torch.float32}),
     ],
 )

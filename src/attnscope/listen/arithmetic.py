@@ -62,10 +62,12 @@ def _candidates(call: Call) -> Iterator[Arithmetic]:
         (product, True),
         (torch.float32, True),
     ):
-        for scores in dict.fromkeys((product, torch.float32)):
+        for products, scores in dict.fromkeys(
+            ((product, product), (product, torch.float32), (torch.float32, torch.float32))
+        ):
             for scale_q in (False, True):
                 yield Arithmetic(
-                    products=product, scores=scores, softmax=softmax, weights=cast,
+                    products=products, scores=scores, softmax=softmax, weights=cast,
                     subtract_max=subtract_max, scale_q=scale_q, dropout=call.dropout,
                 )  # fmt: skip
 

@@ -41,6 +41,8 @@ def call(handed: Handed, frame: Frame) -> Call:
     if isinstance(mask, BlockMask):
         readings = (_blocks(mask.mask_mod, mask.shape[0], mask.shape[1], q, k, frame),)
         mask = None
+    elif isinstance(mask, Tensor) and mask.dtype == torch.bool:
+        mask = mask.to(q.dtype)  # it is added to the scores, as 1 and 0
     return Call(
         handed.module, f"huggingface/{NAME}", q, k, v, handed.out(q, v), handed.scale, mask=mask,
         added=given.get("position_bias"), softcap=given.get("softcap"), sinks=handed.sinks,

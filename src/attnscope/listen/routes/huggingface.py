@@ -193,9 +193,20 @@ def _eager(handed: Handed) -> Call:
         )
     return Call(
         handed.module, "huggingface/eager", q, k, v, handed.out(q, v), handed.scale,
-        mask=given.get("attention_mask"), added=given.get("position_bias"), softcap=given.get("softcap"),
-        sinks=handed.sinks, dropout=handed.dropout, grid=grid, autocast=handed.cast,
+        mask=_as_used(given.get("attention_mask"), grid), added=given.get("position_bias"),
+        softcap=given.get("softcap"), sinks=handed.sinks, dropout=handed.dropout, grid=grid,
+        autocast=handed.cast,
     )  # fmt: skip
+
+
+def _as_used(mask: Tensor | None, grid: Tensor | None) -> Tensor | None:
+    """A mask of booleans as the eager function used it: most families add it, as 1 and 0, which hides
+    nothing.
+    """
+    if mask is None or grid is None or mask.dtype != torch.bool:
+        return mask
+    hidden = ~mask[..., : grid.shape[-1]] & mask.any(dim=-1, keepdim=True)
+    return mask.to(grid.dtype) if bool((grid.masked_fill(~hidden, 0) != 0).any()) else mask
 
 
 def _cast_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.dtype | None:
