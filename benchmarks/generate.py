@@ -40,7 +40,9 @@ def run(rounds: int) -> None:
         f"  {heard['peak'] / alone['peak']:.3f} times and {heard['peak'] - alone['peak']:.0f} MB more; "
         f"allowed {limit:.0f} MB: {'kept' if heard['peak'] <= limit else 'NOT KEPT'}"
     )
-    print(f"  tokens {'identical' if heard['tokens'] == alone['tokens'] else 'NOT IDENTICAL'}; {heard['rows']}")
+    print(
+        f"  tokens {'identical' if heard['tokens'] == alone['tokens'] else 'NOT IDENTICAL'}; {heard['rows']}"
+    )
 
 
 def child(path: str) -> None:

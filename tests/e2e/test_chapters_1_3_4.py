@@ -134,6 +134,7 @@ def test_chapter_3_the_slider_moves_both_parts_by_keyboard(walk: Walk) -> None:
     sliders.nth(1).focus()
     walk.press("End")
     assert "d = 1,024" in walk.text("[data-live=saturation] .said")
+    assert walk.text("#live").startswith("At d = 1,024 the products have")
 
 
 def test_chapter_3_the_curve_is_read_with_the_arrow_keys(walk: Walk) -> None:
@@ -201,3 +202,14 @@ def test_nothing_of_chapters_1_3_and_4_scrolls_sideways(walk: Walk, chapter: int
     walk.page.set_viewport_size({"width": width, "height": 844})
     walk.open(chapter, wait=".live .part", layer="attention")
     assert walk.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_chapter_4_no_sum_touches_the_next(walk: Walk) -> None:
+    walk.open(4)
+    gaps = walk.page.locator(".sums.columns").evaluate_all(
+        """all => all.flatMap(line => {
+            const boxes = [...line.querySelectorAll('b')].map(el => el.getBoundingClientRect())
+            return boxes.slice(1).map((box, at) => box.left - boxes[at].right)
+        })"""
+    )
+    assert gaps and min(gaps) >= 4

@@ -3,6 +3,7 @@
 import { mountBar } from './bar.js'
 import { attr, h, put, say } from './dom.js'
 import { createHistory } from './history.js'
+import { stretch } from './kit/brackets.js'
 import { mountGlossary } from './kit/glossary.js'
 import { CHAPTERS } from './lesson/chapters.js'
 import * as source from './lesson/source.js'
@@ -82,6 +83,7 @@ class Walk {
     picker.value = String(shown)
     const title = this.sections.get(shown)?.querySelector('h1')?.textContent ?? 'Walk'
     document.title = `${title} · Walk · attnscope`
+    for (const math of this.sections.get(shown)?.querySelectorAll('math') ?? []) stretch(math)
     if (this.views.has(shown)) this.update()
     else this.load(shown)
   }

@@ -3,6 +3,7 @@
 import { h, put, say } from '../dom.js'
 import { mountBars } from '../kit/bars.js'
 import { bars, mountVectors } from '../kit/vectors.js'
+import { mountTeller } from '../lesson/teller.js'
 import { fixed, weight, weight7 } from '../pure/number.js'
 import { mountSeg } from '../views/seg.js'
 
@@ -16,15 +17,13 @@ const MASKS = [{ value: 'none', text: 'none' }, { value: 'causal', text: 'causal
 export function mount(el, data, on) {
   const place = (/** @type {string} */ name) => /** @type {HTMLElement} */ (el.querySelector(`[data-live="${name}"]`))
   const views = [mountBank(place('bank'), data.experiments.context, on), mountLate(place('late'), data.experiments.late_word, on)]
-  let before = ''
+  const tell = mountTeller(el, '.said', on.say)
   return {
     /** @param {Parameters} state */
     update(state) {
       const choice = choiceOf(state)
       for (const view of views) view.update(choice)
-      const told = [...el.querySelectorAll('.said')].map((one) => one.textContent).join(' ')
-      if (before && told !== before) on.say(told)
-      before = told
+      tell()
     },
     destroy() {},
   }

@@ -4,6 +4,7 @@ import { h, put, say } from '../dom.js'
 import { mountBars } from '../kit/bars.js'
 import { mountCurve } from '../kit/curve.js'
 import { mountSlider } from '../kit/slider.js'
+import { mountTeller } from '../lesson/teller.js'
 import { count, fixed, MINUS, weight } from '../pure/number.js'
 import { whole } from '../pure/parameters.js'
 import { mountHistogram } from '../views/lesson/histogram.js'
@@ -17,12 +18,14 @@ export function mount(el, data, on) {
   const place = (/** @type {string} */ name) => /** @type {HTMLElement} */ (el.querySelector(`[data-live="${name}"]`))
   const { spread, saturation } = data.experiments
   const views = [mountSpread(place('spread'), spread, on), mountSaturation(place('saturation'), saturation, on)]
+  const tell = mountTeller(el, '.said', on.say)
   return {
     /** @param {Parameters} state */
     update(state) {
       const d = whole(state.d, 1e9) ?? FIRST
       const at = spread.widths.indexOf(spread.widths.includes(d) ? d : FIRST)
       for (const view of views) view.update(at)
+      tell()
     },
     destroy() {},
   }
@@ -131,6 +134,6 @@ function fillMeasures(table, data, at) {
   const head = (/** @type {string} */ text) => h('th', { scope: 'col' }, text)
   put(table,
     h('caption', {}, `This query, and the medians of ${count(data.draws)} draws like it`),
-    h('thead', {}, h('tr', {}, h('td', {}), head('q·k'), head('q·k ÷ √d'), head('q·k, median'), head('q·k ÷ √d, median'))),
+    h('thead', {}, h('tr', {}, h('td', {}), head('q·k'), head('q·k\u00a0÷\u00a0√d'), head('q·k, median'), head('q·k\u00a0÷\u00a0√d, median'))),
     h('tbody', {}, ...rows.map(({ name, one, middle, format }) => h('tr', {}, h('th', { scope: 'row' }, name), ...[one[0], one[1], middle[0], middle[1]].map((values) => h('td', {}, format(values[at])))))))
 }

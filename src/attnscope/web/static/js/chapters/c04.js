@@ -9,7 +9,7 @@ import { count, fixed, weight, weight7 } from '../pure/number.js'
 /** @typedef {import("../lesson/types.js").Chapter} Chapter @typedef {import("../lesson/types.js").On} On */
 /** @typedef {{name: string, sentence: string, remedy: string, sure: boolean, evidence: Record<string, number>}} Finding */
 
-const CELL = { few: 46, many: 34 } // px; four words and six
+const CELL = { few: 46, many: 38 } // px; four words and six
 const NEAR = 5e-4 // a sum this near to 1 reads 1.000
 
 /** @param {HTMLElement} el the chapter's section @param {Chapter} data @param {On} on */
@@ -17,7 +17,8 @@ export function mount(el, data, on) {
   const place = (/** @type {string} */ name) => /** @type {HTMLElement} */ (el.querySelector(`[data-live="${name}"]`))
   const cases = data.experiments.mistakes.cases.map(mountCase)
   const legend = mountLegend({ ticks: ['0', '.25', '.5', '.75', '1'], means: 'weight' })
-  put(place('gallery'), h('div', { class: 'gallery' }, legend.el, ...cases.map((/** @type {{el: HTMLElement}} */ one) => one.el)))
+  const key = h('div', { class: 'under' }, legend.el, h('span', { class: 'void' }, h('i', { class: 'hatch' }), 'not visible: exactly 0'))
+  put(place('gallery'), h('div', { class: 'gallery' }, key, ...cases.map((/** @type {{el: HTMLElement}} */ one) => one.el)))
   const drawLosses = mountLosses(place('losses'), data.experiments.forgotten_positions)
   return {
     update() {

@@ -1,6 +1,7 @@
 // Chapter 6, order: two sentences, five shuffled tokens, waves, arrows that turn, slopes.
 
 import { h, put } from '../dom.js'
+import { mountTeller } from '../lesson/teller.js'
 import { fixed } from '../pure/number.js'
 import { mountRotations } from '../views/lesson/rotations.js'
 import { mountShuffle } from '../views/lesson/shuffle.js'
@@ -20,10 +21,12 @@ export function mount(el, data, on) {
     mountRotations(place('rotations'), rotations, on),
     mountSlopes(place('slopes'), slopes, on),
   ]
+  const tell = mountTeller(el, '.product, .product + p, .sloped .caption', on.say)
   return {
     /** @param {Parameters} state */
     update(state) {
       for (const part of parts) part.update(state)
+      tell()
     },
     destroy() {},
   }

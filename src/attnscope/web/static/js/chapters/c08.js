@@ -55,7 +55,10 @@ function held({ above, difference, short_difference, seed }) {
 /** @param {HTMLElement} el @param {number[][][][]} weights @param {On} on */
 function mountGrids(el, weights, on) {
   const t = weights[0][0].length
-  const sequence = mountSeg('Sequence', upTo(weights.length).map((value) => ({ value, text: value })), (value) => on.change({ sequence: value === '0' ? null : value }, 'sequence'))
+  const sequence = mountSeg('Sequence', upTo(weights.length).map((value) => ({ value, text: value })), (value) => {
+    on.change({ sequence: value === '0' ? null : value }, 'sequence')
+    on.say(`Weights of sequence ${value}.`)
+  })
   const grids = weights[0].map((_, head) => mountGrid({ label: `Head ${head}`, rows: upTo(t), columns: upTo(t), cell: 18, every: 2 }))
   const legend = mountLegend({ ticks: ['0', '.25', '.5', '.75', '1'], means: 'weight' })
   put(el, h('div', { class: 'controls' }, h('span', { class: 'grp' }, 'Sequence', sequence.el)),

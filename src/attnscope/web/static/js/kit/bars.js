@@ -15,7 +15,7 @@ import { weight, weight7 } from '../pure/number.js'
  * @param {{label: string, unit?: string, names?: [string, string]}} opts
  */
 export function mountBars({ label, unit = '', names = ['', ''] }) {
-  const head = h('div', { class: 'bars-head', 'aria-hidden': 'true', hidden: true }, h('span'), h('span'), h('span', {}, names[0]), h('span', {}, names[1]))
+  const head = h('div', { class: 'bars-head', 'aria-hidden': 'true', hidden: true }, h('span'), h('span'), h('span', {}, h('i'), names[0]), h('span', {}, h('i', { class: 'second' }), names[1]))
   const list = h('div', { class: 'bars-list', role: 'list', 'aria-label': unit ? `${label}, ${unit}` : label })
   const el = h('div', { class: 'bars' }, head, list)
   /** @type {Line[]} */

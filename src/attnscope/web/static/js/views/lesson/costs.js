@@ -23,7 +23,10 @@ export function mountCosts(places, cost, on) {
   const stops = (/** @type {number[]} */ values, /** @type {string} */ unit) => values.map((value) => ({ value, text: `${count(value)} ${unit}` }))
   const length = mountSlider({ label: 'Length', stops: stops(cost.lengths, 'tokens'), choose: (at) => choose('length', cost.lengths[at]) })
   const window = mountSlider({ label: 'Window', stops: stops(cost.windows, 'keys'), choose: (at) => choose('window', cost.windows[at]) })
-  const show = mountSeg('What the curve shows', [{ value: 'memory', text: 'memory' }, { value: 'cells', text: 'cells computed' }], (value) => on.change({ show: value === 'memory' ? null : value }, 'show'))
+  const show = mountSeg('What the curve shows', [{ value: 'memory', text: 'memory' }, { value: 'cells', text: 'cells computed' }], (value) => {
+    on.change({ show: value === 'memory' ? null : value }, 'show')
+    on.say(NOTES[value])
+  })
   const law = h('div', { class: 'said' })
   const picture = s('svg', { class: 'square', role: 'img' })
   const thin = h('figcaption', {})
@@ -39,7 +42,7 @@ export function mountCosts(places, cost, on) {
   /** @param {"length"|"window"} name @param {number} value */
   function choose(name, value) {
     on.change({ [name]: value === OPENS[name] ? null : String(value) }, 'slider')
-    if (name === 'length') on.say(law.textContent ?? '')
+    on.say(name === 'length' ? law.textContent ?? '' : [...table.querySelectorAll('tbody tr:last-child > :not(:last-child)')].map((one) => one.textContent).join(': '))
   }
 
   return {

@@ -1,6 +1,7 @@
 // The formula of one query's output, in MathML, with the part at work lit.
 
 import { put } from '../../dom.js'
+import { stretch } from '../../kit/brackets.js'
 
 /** @typedef {import("./model.js").Model} Model @typedef {import("../../pure/walk/types.js").Part} Part */
 
@@ -55,13 +56,6 @@ function content(word, scale) {
 
 /** @param {string} word */
 const shortened = (word) => ([...word].length > LONGEST ? `${[...word].slice(0, LONGEST - 1).join('')}…` : word)
-
-/** Where no font for mathematics is installed brackets stay small: they are drawn taller. @param {Element} el */
-function stretch(el) {
-  const inner = el.querySelector('mfrac')?.getBoundingClientRect().height ?? 0
-  const bracket = el.querySelector('[stretchy]')?.getBoundingClientRect().height ?? 0
-  el.classList.toggle('short', inner > 0 && bracket < 0.8 * inner)
-}
 
 /** @param {string} word @param {boolean} scale */
 const spoken = (word, scale) => `out of ${word} = softmax(q times K transposed${scale ? ' over root d' : ''} plus mask) times V`
