@@ -1,0 +1,122 @@
+"""Explore on recordings: two sides, what the model wrote, and what was not kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from transformers import T5Config, T5ForConditionalGeneration
+
+from attnscope import record
+from attnscope.recording import Places
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Explore
+
+_COMMAND = str(Path(sys.executable).with_name("attnscope"))
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An encoder with a decoder that wrote from its third token on, and the same as sums alone."""
+    torch.manual_seed(6)
+    sizes = {"vocab_size": 50, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+    model = T5ForConditionalGeneration(T5Config(**sizes, decoder_start_token_id=0)).eval()
+    ids = torch.randint(1, 49, (1, 9))
+    places = {
+        "encoder": Places(tuple({"text": f"e{i}"} for i in range(9))),
+        "decoder": Places(tuple({"text": f"d{i}"} for i in range(5)), generated=2),
+    }
+    at = tmp_path_factory.mktemp("recordings")
+    for name, keep in (("pair", "qkv"), ("sums", "summary")):
+        with torch.no_grad(), record(model, path=at / name, keep=keep) as recording:
+            model(input_ids=ids, decoder_input_ids=ids[:, :5])
+            recording.places = places
+    return [at / "pair", at / "sums"]
+
+
+@pytest.fixture(scope="module")
+def base(recordings: list[Path]) -> Iterator[str]:
+    """The address of `attnscope app FOLDER FOLDER`."""
+    command = [_COMMAND, "app", *map(str, recordings), "--port", "0", "--no-browser"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+        try:
+            assert process.stdout is not None
+            found = next(
+                m[0] for line in process.stdout if (m := re.search(r"http://127\.0\.0\.1:\d+", line))
+            )
+            yield found
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def page(base: str, explore: Explore) -> Explore:
+    """Explore on the server of the recordings."""
+    explore.base = base
+    return explore
+
+
+def go(page: Explore, wait: str = ".plane canvas[width]", **state: object) -> None:
+    page.page.goto(f"{page.base}/explore?{urlencode(state)}")
+    page.settle(wait)
+
+
+def test_the_switch_leads_from_the_encoder_through_the_decoder_to_cross_attention(page: Explore) -> None:
+    go(page, model="pair", site=0)
+    assert page.text(".map h2") == "Encoder layer 0 · Head 1"
+    assert page.texts(".strip .tok") == [f"e{i}" for i in range(9)]
+    page.page.get_by_role("button", name="Decoder", exact=True).click()
+    page.settle()
+    assert page.texts(".strip .tok") == [f"d{i}" for i in range(5)]
+    page.page.keyboard.press("ArrowRight")
+    page.settle()
+    assert page.text(".map h2") == "Layer 0, cross · Head 1"
+    assert page.texts(".side:first-of-type .tok, .side .tok") == [
+        *(f"d{i}" for i in range(5)),
+        *(f"e{i}" for i in range(9)),
+    ]
+    box = page.page.locator(".plane").bounding_box()
+    assert box and box["width"] / box["height"] == pytest.approx(9 / 5, rel=0.02)
+    assert page.text(".facts").startswith("Certificate: passed z ")
+
+
+def test_a_token_of_a_side_is_looked_from_or_looked_at(page: Explore) -> None:
+    go(page, model="pair", site=3, head=0)
+    page.page.locator(".tok", has_text="d1").click()
+    page.settle()
+    assert page.state()["i"] == "1"
+    assert page.page.locator(".side:nth-of-type(2) .tok.shaded").count() == 9
+    page.page.locator(".tok", has_text="e7").click()
+    page.settle()
+    assert page.state() == page.state() | {"i": "1", "j": "7", "way": "by"}
+    assert page.page.locator(".side:nth-of-type(1) .tok.shaded").count() == 5
+
+
+def test_what_the_model_wrote_stands_behind_a_rule(page: Explore) -> None:
+    go(page, model="pair", site=2)
+    before = page.page.locator(".wrote").evaluate("el => el.previousElementSibling.textContent")
+    assert before == "d1"
+    assert page.page.locator(".over .rule").count() == 2
+    assert "written from 2 on" in page.text(".foot")
+    assert page.page.get_by_role("option", name="d3, 3, written by the model").count() == 1
+
+
+def test_sums_without_weights_and_missing_predictions_are_said(page: Explore) -> None:
+    go(page, ".card", model="sums")
+    assert "has no weights here" in page.text(".card h3")
+    assert "keep=summary" in page.text(".card")
+    assert page.text("#panel-next p") == "A recording keeps no predictions."
+    assert page.page.get_by_role("button", name="Run", exact=True).count() == 0
+    assert page.page.locator("textarea[readonly]").count() == 1
