@@ -14,7 +14,7 @@ PROGRAMS = {
     "summary": "summarize() and certify() at 2,048 tokens, against SDPA",
     "tap": "a layer that makes its own grid of attention, alone and with its softmax tapped",
     "generate": "SmolLM2 generating 200 tokens from 500, recorded to disk, against the same without",
-    "calibrate": "how far clean heads go, by route and dtype, and the limits that follow",
+    "calibrate": "how far clean heads go, by route and dtype, and the margin of each limit",
     "faults": "which share of the heads in which a fault is planted the certificate refuses",
 }
 """Each is a module of this package with `run(rounds)`."""
