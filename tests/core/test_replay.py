@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -107,6 +109,26 @@ def test_the_replay_scales_q_first_where_the_model_does(make, dtype: torch.dtype
     model = softmax(torch.matmul(q * 48**-0.5, k.transpose(2, 3)), dim=-1)
     how = rounding(dtype, softmax=dtype, scale_q=True)
     assert torch.equal(replay(Scoring(arithmetic=how).bind(q, k)), model)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("d", [10, 64])
+def test_the_replay_adds_a_bias_inside_the_product_where_the_model_does(
+    make, dtype: torch.dtype, d: int
+) -> None:
+    """torch.baddbmm rounds product and bias together, as F.multi_head_attention_forward calls it."""
+    q, k, v = make(b=1, h=6, tq=23, d=d, dtype=dtype)
+    bias = torch.randn(1, 6, 23, 23).to(dtype)
+    scaled_q = q * d**-0.5
+    model = softmax(torch.baddbmm(bias[0], scaled_q[0], k[0].transpose(1, 2)), dim=-1)
+    how = rounding(dtype, scale_q=True, fused_bias=True)
+    scoring = Scoring(bias=TensorBias(bias), arithmetic=how)
+    assert torch.equal(replay(scoring.bind(q, k))[0], model)
+    grid = steps(q, k, v, scoring).weights[0]
+    assert (grid - model.float()).abs().max() <= torch.finfo(dtype).eps
+    if dtype == torch.bfloat16:  # each rounded by itself gives other weights
+        apart = replace(scoring, arithmetic=rounding(dtype, scale_q=True))
+        assert not torch.equal(replay(apart.bind(q, k))[0], model)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

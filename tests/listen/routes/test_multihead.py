@@ -5,6 +5,7 @@ what it returns changes.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from attnscope.errors import NothingRecorded
 from attnscope.listen import record
-from attnscope.recording import Recording
+from attnscope.recording import Recording, load
 from tests.listen.routes.torch_layers import certified, fastpath, whole
 
 B, TQ, TK, WIDTH, HEADS = 3, 7, 11, 20, 2
@@ -205,6 +206,20 @@ def test_bfloat16_is_certified_in_every_mask(fast: bool, need_weights: bool) -> 
             assert certified(site) and site.dtype == torch.bfloat16
             off = whole(site).double() - oracle(made, *given, **chosen)
             assert off.abs().max() < 0.06  # the module's own roundings
+
+
+def test_added_numbers_are_rounded_with_the_product_on_disk_and_in_every_cell_too(tmp_path: Path) -> None:
+    made = module(dtype=torch.bfloat16)
+    given = inputs(made, same=False, dtype=torch.bfloat16)
+    recording, own = heard(made, *given, **masks("both numbers", TQ, torch.bfloat16))
+    (site,) = recording.sites
+    assert own is not None and site.bit_exact is True and torch.equal(whole(site), own.detach().float())
+    assert site.scoring.arithmetic is not None and site.scoring.arithmetic.fused_bias
+    assert all(site.cell(1, i, j, batch=2).readds for i in range(TQ) for j in range(TK))
+    recording.save(tmp_path / "look")
+    (again,) = load(tmp_path / "look").sites
+    assert again.scoring.arithmetic == site.scoring.arithmetic
+    assert torch.equal(whole(again), whole(site))
 
 
 def test_a_text_without_a_batch_axis_is_a_batch_of_one(need_weights: bool) -> None:
