@@ -162,22 +162,25 @@ def test_torch_answers_for_itself_whether_anybody_listens() -> None:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return func(*args, **(kwargs or {}))
 
+    def asked(x: Tensor, module: str) -> bool:
+        names = {"__name__": module, "ask": overrides.has_torch_function, "x": x}
+        answer: bool = eval("ask((x,))", names)  # as code of that module would
+        return answer
+
     class Asks(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
-            special = x.as_subclass(Special)
+            layers, special = nn.modules.transformer.__name__, x.as_subclass(Special)
             with Theirs():
-                by_mode = overrides.has_torch_function((x,))
-            found.append(
-                (overrides.has_torch_function((x,)), overrides.has_torch_function((special,)), by_mode)
-            )
+                by_mode = asked(x, layers)
+            found.append([asked(x, layers), asked(special, layers), by_mode, asked(x, "torch._ops")])
             return F.scaled_dot_product_attention(x, x, x)
 
-    found: list[tuple[bool, bool, bool]] = []
+    found: list[list[bool]] = []
     model, x = Asks(), torch.randn(1, 5, 4)
     model(x)
     with record(model) as recording:
         model(x)
-    assert found == [(False, True, True)] * 2 and len(recording.sites) == 1
+    assert found == [[False, True, True, False], [False, True, True, True]] and len(recording.sites) == 1
 
 
 def test_other_modes_of_the_user_go_on_working(plain: Plain) -> None:

@@ -3,17 +3,18 @@ was.
 
 torch's own transformer layers ask `torch.overrides.has_torch_function` whether anybody listens, and leave
 their fused path, with other outputs in padded rows, where it says yes. So for as long as a recording is
-open that question is answered as if we were not there.
+open they are answered as if we were not there; everybody else who asks wants to call us, and may.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import overrides
+from torch import nn, overrides
 from torch.overrides import TorchFunctionMode
 
 from attnscope.listen.frames import here
@@ -24,6 +25,9 @@ Tap = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 Follow = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], None]
 """follow(function, args, kwargs, result) looks at a call that was made."""
+
+FUSED = (nn.modules.activation.__name__, nn.modules.transformer.__name__)
+"""Where the question decides upon a fused path."""
 
 _TAPS: dict[Callable[..., Any], Tap] = {}
 _FOLLOWS: list[Follow] = []
@@ -69,13 +73,14 @@ class Ears(TorchFunctionMode):
 
 
 def hide() -> Callable[[], None]:
-    """From here on Ears are no reason for torch to take another path; returns what undoes it."""
+    """From here on Ears are no reason for torch's layers to take another path; returns what undoes it."""
     has_torch_function = overrides.has_torch_function
 
     @functools.wraps(has_torch_function)
     def without_us(relevant_args: Iterable[Any]) -> bool:
-        alone = not torch.compiler.is_compiling() and [type(mode) for mode in modes()] == [Ears]
-        if not alone:
+        if torch.compiler.is_compiling() or [type(mode) for mode in modes()] != [Ears]:
+            return has_torch_function(relevant_args)
+        if sys._getframe(1).f_globals.get("__name__") not in FUSED:
             return has_torch_function(relevant_args)
         mode = pop()
         try:
