@@ -203,3 +203,15 @@ def test_what_is_not_made_yet_cannot_be_read_in_forced_colours_either(walk: Walk
     assert ink == page
     ink, page = walk.page.locator(".walk .s1 .res:not(.later)").first.evaluate(colours)
     assert ink != page
+
+
+def test_nothing_that_gets_the_focus_stands_behind_the_player(walk: Walk) -> None:
+    walk.open(step=29)
+    walk.page.locator(".player select").focus()
+    player = walk.page.locator(".player").bounding_box()
+    assert player
+    for link in ("Self-attention", "query"):
+        word = walk.page.locator(".chapter:not([hidden]) .term[tabindex='0']").filter(has_text=link).first
+        word.focus()
+        box = word.bounding_box()
+        assert box and box["y"] + box["height"] <= player["y"], link
