@@ -1,7 +1,7 @@
 """What recording a generation to disk costs: memory and time of two processes, one with and one without.
 
-SmolLM2-135M generates 200 tokens from a prompt of 500, greedily. Run it where the packages of `make test-real`
-are installed.
+SmolLM2-135M generates 200 tokens from a prompt of 500, greedily. Run it where the packages of
+`make test-real` are installed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEXT = "The tea was cold, and the fox that had come back for it sat down by the 
 
 
 def run(rounds: int) -> None:
-    """Prints peak memory, seconds and whether the tokens were the same; `rounds` is not used: memory is steady."""
+    """Prints peak memory, seconds and whether the tokens were the same; `rounds` is not used."""
     if _folder() is None:
         print("  SmolLM2 is not installed here: run it with the Python of `make test-real`")
         return
@@ -34,7 +34,8 @@ def run(rounds: int) -> None:
     limit = SHARE * alone["peak"] + MORE
     print(f"  without   peak {alone['peak']:6.0f} MB   {alone['seconds']:5.1f} s")
     print(
-        f"  recorded  peak {heard['peak']:6.0f} MB   {heard['seconds']:5.1f} s   {heard['size']:.1f} MB on disk"
+        f"  recorded  peak {heard['peak']:6.0f} MB   {heard['seconds']:5.1f} s   "
+        f"{heard['size']:.1f} MB on disk"
     )
     print(
         f"  {heard['peak'] / alone['peak']:.3f} times and {heard['peak'] - alone['peak']:.0f} MB more; "

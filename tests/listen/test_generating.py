@@ -318,3 +318,73 @@ def test_a_generation_comes_back_from_disk_bit_for_bit(
         for head in range(ours.heads):
             assert torch.equal(ours.weights(head, batch=1), theirs.weights(head, batch=1))
         assert ours.cell(3, 24, 20) == theirs.cell(3, 24, 20)
+
+
+def test_a_quantised_cache_makes_two_grids_and_says_so(tiny: Tiny, inputs: Inputs) -> None:
+    for attention in ("sdpa", "eager"):
+        _, recording = generated(
+            tiny("llama", attention), prompt("llama", inputs),
+            cache_implementation="quantized", cache_config={"backend": "fp8"},
+        )  # fmt: skip
+        found = [(site.layer, site.segment, site.tq, site.tk, site.offset) for site in recording.sites]
+        end = T + NEW - 1
+        assert found == [(0, 0, T, T, 0), (0, 1, NEW - 1, end, T), (1, 0, T, T, 0), (1, 1, NEW - 1, end, T)]
+        for site in recording.sites:
+            assert site.certificate is not None and site.certificate.passed(0, 5)
+            assert site.weights(3).sum(dim=-1).sub(1).abs().max() < 1e-5
+        assert [one.layer for one in recording.missing] == [0, 1]
+        reason = "its calls make 2 grids (site.segment), since at row 19 the keys it is handed are not those"
+        assert recording.missing[0].reason.startswith(reason)
+
+
+def test_sums_leave_out_the_rows_that_prompt_lookup_visits_again(tiny: Tiny) -> None:
+    model: Any = tiny("llama")
+    own = torch.Generator().manual_seed(2)
+    given = {"input_ids": torch.randint(3, 100, (1, 6), generator=own).repeat(1, 4)}
+    ids, recording = generated(model, given, keep="summary", prompt_lookup_num_tokens=3)
+    for joined, whole in pairs(recording, at_once(model, "llama", given, ids)):
+        ours, theirs = joined.summary(), whole.summary()
+        torch.testing.assert_close(ours.received, theirs.received, rtol=1e-4, atol=2e-5)
+        assert torch.equal(*torch.broadcast_tensors(ours.seen, theirs.seen))
+
+
+def test_two_threads_that_generate_at_once_do_not_mix(tiny: Tiny, inputs: Inputs) -> None:
+    shared: Any = tiny("llama")
+    models = [shared, shared, tiny("mistral")]
+    found: dict[int, tuple[Tensor, Recording]] = {}
+    ready = threading.Barrier(3)
+
+    def one(at: int) -> None:
+        given = {"input_ids": inputs("llama", t=11 + at)["input_ids"]}
+        with record(models[at], keep="all") as recording:
+            ready.wait()
+            found[at] = models[at].generate(**given, **options()), recording
+
+    threads = [threading.Thread(target=one, args=(at,)) for at in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for at, model in enumerate(models):
+        ids, recording = found[at]
+        alone, quiet = generated(model, {"input_ids": ids[:, : 11 + at]})
+        assert torch.equal(ids, alone) and len(recording.runs) == 1
+        for joined, expected in zip(recording.sites, quiet.sites, strict=True):
+            assert torch.equal(joined.q, expected.q) and torch.equal(joined.k, expected.k)
+
+
+def test_tokens_that_compiled_code_processed_are_said_to_be_missing(tiny: Tiny, inputs: Inputs) -> None:
+    from transformers import CompileConfig
+
+    model: Any = tiny("llama")
+    compiled = CompileConfig(backend="eager", mode=None, fullgraph=False)
+    compiled._compile_all_devices = True
+    with record(model) as recording:
+        model.generate(
+            **prompt("llama", inputs), **options(cache_implementation="static", compile_config=compiled)
+        )
+    torch._dynamo.reset()
+    reasons = [one.reason for one in recording.missing]
+    assert [site.tq for site in recording.sites] == [T, T]
+    lacking = f"the last {NEW - 1} of {T + NEW - 1} tokens were not heard"
+    assert len(reasons) == 2 and all(reason.startswith(lacking) for reason in reasons)

@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from torch import Tensor
+
 from attnscope.listen.frames import here
 from attnscope.listen.owners import owner_of
 
@@ -41,6 +43,12 @@ def release() -> None:
                 _restore.pop()()
 
 
+def _length(made: Any) -> int | None:
+    """How many tokens there are in the end, prompt and padding included; None where that is not told."""
+    sequences = getattr(made, "sequences", made)
+    return sequences.shape[1] if isinstance(sequences, Tensor) and sequences.dim() == 2 else None
+
+
 def _patch(mixin: Any) -> None:
     generate = mixin.__dict__["generate"]
 
@@ -52,7 +60,10 @@ def _patch(mixin: Any) -> None:
         depth, log = len(here.frames), session.begin(session.name_of(self), whole=True)
         here.generating.append((session, log))
         try:
-            return generate(self, *args, **kwargs)
+            made = generate(self, *args, **kwargs)
+            if "inputs_embeds" not in kwargs:  # else what comes back leaves the prompt out
+                log.tokens = _length(made)
+            return made
         finally:
             here.generating[:] = [pair for pair in here.generating if pair[1] is not log]
             here.forget(depth)

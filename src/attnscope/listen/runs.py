@@ -27,7 +27,7 @@ Keep = Callable[[Site], Site]
 class RunLog:
     """What happens in one run. whole: a generate(), whose calls are joined.   keep(site): puts a site that is
     complete where sites are kept.   strip(name): makes room for a tensor that grows.   foreign: modules whose
-    softmax was no grid of attention, with what it was.
+    softmax was no grid of attention, with what it was.   tokens: how many there were when it ended.
     """
 
     run: Run
@@ -43,6 +43,7 @@ class RunLog:
     arithmetics: dict[str, Arithmetic | None] = field(default_factory=dict)
     joinings: dict[Key, Joining] = field(default_factory=dict)
     forward: Forward = field(default_factory=Forward)
+    tokens: int | None = None
     ended: bool = False
 
     def layer_of(self, name: str, order: int, label: Label) -> int:
@@ -78,11 +79,12 @@ class RunLog:
         if self.ended:
             return []
         self.ended, self.reader = True, Reader()
-        said = [
-            NotShown(self.heard.get(name), name, joining.why)
-            for (name, _), joining in self.joinings.items()
-            if joining.why is not None
-        ]
+        said = []
+        for (name, _), joining in self.joinings.items():
+            short = None if self.tokens is None else joining.end_at(self.tokens - 1)
+            why = "; ".join(filter(None, (joining.why, short)))
+            if why:
+                said.append(NotShown(self.heard.get(name), name, why))
         for joining in self.joinings.values():
             while joining.segments:  # each is let go before the next is put together
                 grown = joining.segments.pop(0)

@@ -87,6 +87,12 @@ class Growing:
         self._certify(row, piece.certificate)
         self.rows, self.columns = row + q.shape[2], place.first + piece.used
 
+    def end_at(self, rows: int) -> None:
+        """Keeps the first rows, and the columns up to the last one's own."""
+        columns = self.columns if self.offset is None else self.offset + rows
+        self._cut(rows, columns)
+        self.rows = min(self.rows, rows)
+
     def site(self, index: int) -> Site:
         """The site of all that came."""
         calls = calls_of(self._steps)

@@ -79,6 +79,22 @@ class Joining:
         reasons = "; ".join(dict.fromkeys(one.reason for one in self.breaks))
         return f"its calls make {len(self.segments)} grids (site.segment), since at row {rows} {reasons}"
 
+    def end_at(self, processed: int) -> str | None:
+        """Drops guesses past the tokens that were processed in the end, where some were visited again; a
+        sentence where rows of them were not heard.
+        """
+        last = self.segments[-1] if self.segments else None
+        if last is None or last.base is None or last.facts["stack"] != "decoder":
+            return None
+        if self.revisited and last.base < processed < self._position():
+            last.end_at(processed - last.base)
+        lacking = processed - self._position()
+        if lacking <= 0:
+            return None
+        return (
+            f"the last {lacking} of {processed} tokens were not heard: they were processed by compiled code"
+        )
+
     @property
     def full(self) -> bool:
         """Whether no further segment may be opened."""
