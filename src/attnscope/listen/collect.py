@@ -32,8 +32,8 @@ KEEPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What each value of keep= holds on to."""
 
-GUESSES = 64
-"""Rows of a call that may be guesses of assisted decoding, some of which are taken back."""
+GUESSES = 24
+"""Rows at the end of a call that may be guesses of assisted decoding, some of which are taken back."""
 
 Heads = Sequence[int] | Mapping[int, Sequence[int]] | None
 
@@ -135,12 +135,10 @@ def _used(bound: Bound) -> int:
 
 
 def _summaries(bound: Bound, rows: Normaliser, *, several: bool) -> list[Summary]:
-    """One summary, or one for each row where they may be visited again one by one (guesses that are checked
-    together).
-    """
+    """One summary, or `several`: the last rows by themselves, which may be guesses that are taken back."""
     tq = bound.shape.tq
-    apart = several and 1 < tq <= GUESSES and bound.offset > 0
-    blocks = [slice(i, i + 1) for i in range(tq)] if apart else [slice(0, tq)]
+    sure = tq - min(max(tq - 1, 0), GUESSES) if several else tq
+    blocks = [slice(0, sure), *(slice(i, i + 1) for i in range(sure, tq))]
     return [summarize(bound.q, bound.k, bound.scoring, normaliser=rows, rows=block) for block in blocks]
 
 
