@@ -42,10 +42,10 @@ DEFAULT = {
 THRESHOLDS: dict[tuple[str, torch.dtype], Thresholds] = {
     ("sdpa", torch.float32): Thresholds(z=8.0, rms=2.0, t=8.0),  # clean heads reach 1.64, 0.50, 0.41
     ("eager", torch.float32): Thresholds(z=8.0, rms=2.0, t=8.0),  # 1.85, 0.49, 0.45
-    ("sdpa", torch.bfloat16): Thresholds(z=4.0, rms=1.2, t=6.0),  # 2.00, 0.87, 2.09
+    ("sdpa", torch.bfloat16): Thresholds(z=4.0, rms=1.2, t=6.0),  # 2.00, 0.87, 2.2
     ("eager", torch.bfloat16): Thresholds(z=4.0, rms=1.2, t=6.0),  # 1.91, 0.80, 1.81
 }
-"""By route and dtype: at least 4 times what clean heads reach in float32, 2, 1.35 and 2.8 times in bfloat16.
+"""By route and dtype: at least 4 times what clean heads reach in float32, 2, 1.35 and 2.7 times in bfloat16.
 
 `python -m benchmarks calibrate` measures it.
 """
