@@ -162,8 +162,8 @@ def not_drawn(site: Site) -> str | None:
         return "The recording was made with keep=summary: sums of each head were kept, and no weights."
     return (
         "This model computes attention in code of its own. What was heard is its softmax: its small picture, "
-        "its entropy and its certificate are exact, but q and k are not known, so there are no single weights "
-        "to open."
+        "its entropy and its certificate are exact, but q and k are not known, so there are no single "
+        "weights to open."
     )
 
 
