@@ -180,7 +180,7 @@ class Bound:
         how = self.arithmetic
         wide, narrow = how.products or self.dtype, how.scores or self.dtype
         if how.fused_bias:
-            scaled_q = q * self.scale if how.scale_q else q
+            scaled_q = rounded(q * self.scale, how.products) if how.scale_q else q
             scaled = dot(scaled_q.to(self.dtype), k.to(self.dtype))
             return scaled if how.scale_q else scaled.mul_(self.scale)
         if how.scale_q:

@@ -33,7 +33,9 @@ def match(call: Call, scoring: Scoring, *, likely: Arithmetic | None = None) -> 
     first = [] if likely is None else [replace(likely, dropout=call.dropout)]
     candidates = list(dict.fromkeys([*first, *_candidates(call)]))
     if scoring.bias is not None and call.q.dtype in (torch.float16, torch.bfloat16):
-        candidates += [replace(one, fused_bias=True) for one in candidates if not one.fused_bias]
+        narrow = [one for one in candidates if one.products != torch.float32]
+        fused = [replace(one, fused_bias=True) for one in narrow if not one.fused_bias]
+        candidates = list(dict.fromkeys([*narrow, *fused, *candidates]))  # those of float32 round no score
     if call.grid is None or call.dropout > 0:
         return Matched(candidates[0], "head", None)
     block = next(iter(row_blocks(call.q.shape[2])), slice(0, 0))
