@@ -26,6 +26,9 @@ Fetch = Callable[[str], Tensor]
 LARGEST_MASK = 2**31
 """Cells: past this a mask that is a rule is not written (256 MB of bits)."""
 
+ALIGNED = 64
+"""Bytes: where torch's own memory begins. Products of numbers that lie elsewhere may round otherwise."""
+
 DTYPES = {
     str(d).removeprefix("torch."): d for d in (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 }

@@ -29,7 +29,7 @@ from attnscope.core.verdict import Thresholds
 from attnscope.errors import AttnscopeError, BrokenRecording
 from attnscope.recording.calls import Calls
 from attnscope.recording.manifest import FORMAT, NAME, PLAIN, VERSION, seal
-from attnscope.recording.packing import DTYPES, unpack_calls, unpack_record, unpack_scoring
+from attnscope.recording.packing import ALIGNED, DTYPES, unpack_calls, unpack_record, unpack_scoring
 from attnscope.recording.places import STACKS, Places, file_name, places_from
 from attnscope.recording.recording import NotShown, Recording, Run
 from attnscope.recording.site import Site
@@ -114,6 +114,8 @@ class OnDisk:
                 raise _broken(self.path, f"it holds no {name!r}")
             order = list(self.orders.get(name, range(0)))
             tensor = self._open.get_tensor(name)
+            if tensor.data_ptr() % ALIGNED:
+                tensor = tensor.clone()
             if order and sorted(order) != list(range(tensor.dim())):
                 raise _broken(self.path, f"{name} has a memory order of {order}")
             self._held[name] = (

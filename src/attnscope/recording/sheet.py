@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from attnscope.recording.calls import order_of
-from attnscope.recording.packing import Tensors, pack_calls, pack_record, pack_scoring
+from attnscope.recording.packing import ALIGNED, Tensors, pack_calls, pack_record, pack_scoring
 from attnscope.recording.site import Site
 from attnscope.recording.strips import bytes_of
 
@@ -57,8 +57,15 @@ def write_site(site: Site, path: Path) -> dict[str, Any]:
 
 
 def _bytes(tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
-    """The file, piece by piece; wide numbers come first, so that each tensor is aligned."""
-    names = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    """The file, piece by piece. Tensors that fill whole blocks of 64 bytes come first, and so begin at one;
+    then wide numbers before narrow ones, so that each is where its dtype may be.
+    """
+
+    def place(name: str) -> tuple[bool, int, str]:
+        x = tensors[name]
+        return x.numel() * x.dtype.itemsize % ALIGNED > 0, -x.dtype.itemsize, name
+
+    names = sorted(tensors, key=place)
     header, end = {}, 0
     for name in names:
         tensor, begin = tensors[name], end
@@ -67,7 +74,7 @@ def _bytes(tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
             "dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]
         }  # fmt: skip
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    text += b" " * (-(len(text) + 8) % ALIGNED)
     yield struct.pack("<Q", len(text)) + text
     for name in names:
         data = bytes_of(tensors[name])
