@@ -34,8 +34,9 @@ def run(client: TestClient) -> dict[str, Any]:
 
 def test_the_default_text_has_28_tokens_and_every_head_is_certified(run: dict[str, Any]) -> None:
     result = run["result"]
-    assert len(result["tokens"]) == 28
-    assert result["tokens"][6]["kind"] == "newline"
+    (place,) = result["places"].values()
+    assert len(place["tokens"]) == 28
+    assert place["tokens"][6]["kind"] == "newline"
     assert result["certificate"]["heads"] == result["certificate"]["passed"] == 36
     assert result["bit_equal"] is True
     assert result["missing"] == []

@@ -116,11 +116,10 @@ def test_info_says_the_worst_figures_and_the_head_they_come_from(
 def test_info_names_the_heads_that_failed_with_their_reason(
     say: Say, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from attnscope.core import verdict
+    from attnscope.core.verdict import Thresholds
 
-    strict = {dtype: verdict.Thresholds(z=0.0, rms=5.0, t=20.0) for dtype in verdict.THRESHOLDS}
-    monkeypatch.setattr(verdict, "THRESHOLDS", strict)
-    monkeypatch.setattr("attnscope.core.certificate.THRESHOLDS", strict)
+    strict = Thresholds(z=0.0, rms=5.0, t=20.0)
+    monkeypatch.setattr("attnscope.core.certificate.thresholds_of", lambda route, dtype: strict)
     made = facts(say, "record", folder, "--text", "ROMEO", "-o", tmp_path / "look")
     assert made["verdicts"] == {"refused": 6}
     said = say("info", tmp_path / "look").out

@@ -141,6 +141,7 @@ def test_hiding_the_first_column_says_what_it_holds_and_rescales_nothing(explore
 
 def test_each_scale_has_its_ticks_and_chip_and_heatmap_share_a_colour(explore: Explore) -> None:
     explore.open(**CELL)
+    cell = int(explore.page.locator(".plane").evaluate("el => el.offsetWidth")) // 28
     ticks = {"log": "≤ 1e−4", "row": "half", "rank": "median", "linear": ".25"}
     colours = set()
     for key, (name, tick) in zip("2341", ticks.items(), strict=True):
@@ -148,7 +149,7 @@ def test_each_scale_has_its_ticks_and_chip_and_heatmap_share_a_colour(explore: E
         explore.settle()
         assert tick in explore.text(".legend")
         assert explore.texts(".map .seg [aria-pressed=true]") == [name]
-        assert explore.chip_colour(22) == explore.pixel(18 * 22 + 5, 18 * 27 + 5)
+        assert explore.chip_colour(22) == explore.pixel(cell * 22 + 5, cell * 27 + 5)
         colours.add(explore.chip_colour(22))
     assert len(colours) == 4
 
