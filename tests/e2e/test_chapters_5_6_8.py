@@ -172,7 +172,9 @@ def test_tokens_are_swapped_by_keyboard_and_shuffled_by_a_button(walk: Walk) -> 
     page.get_by_role("button", name="Shuffle").click()
     shuffled = walk.state().get("order", "21034")
     assert shuffled != "21304" and sorted(shuffled) == list("01234")
-    page.get_by_role("button", name="First order").click()
+    page.get_by_role("button", name="First order").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "Shuffle"
     assert chips.all_inner_texts() == list(found.words)
     page.go_back()
     expect(page.locator(".deck .tok").first).to_have_text(found.words[int(shuffled[0])])

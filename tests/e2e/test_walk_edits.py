@@ -33,6 +33,19 @@ def test_a_wrong_number_is_refused_beside_the_field_and_nothing_breaks(walk: Wal
     assert walk.read("products", 2)[1] == "−1"
 
 
+def test_escape_brings_back_the_number_that_was_there_before_the_typing(walk: Walk) -> None:
+    walk.open(step=29, q=2)
+    before = walk.numbers()
+    field = walk.page.get_by_label("key of cat, component 1")
+    for typed in ("7", "1e400"):  # 1e4 is a number on the way
+        field.click()
+        field.press("Control+a")
+        field.press_sequentially(typed)
+        walk.press("Escape")
+        assert field.input_value() == "2" and field.get_attribute("aria-invalid") is None
+        assert walk.numbers() == before
+
+
 def test_nine_words_one_word_and_an_empty_word_are_refused_in_place(walk: Walk) -> None:
     walk.open(step=29, q=2)
     walk.page.get_by_role("button", name="Words 4").click()

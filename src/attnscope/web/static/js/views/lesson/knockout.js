@@ -29,7 +29,8 @@ export function mountKnockout(el, data, on) {
   function go(to, kind) {
     const { at, what, way } = { ...cut, ...to }
     on.change({ cut: `${at.layer}.${at.head}.${at.key}`, out: what === 'weight' ? null : what, way: way === 'share' ? null : way }, kind)
-    on.say(sentence(data, { at, what, way }))
+    const others = `In the bars of single weights the others ${way === 'share' ? 'share its part' : 'stay as they are'}.`
+    on.say(kind === 'way' && what === 'head' ? others : sentence(data, { at, what, way }))
   }
   const grid = mountGrid({
     label: 'How far the probabilities move without a whole head', rows: names('L', layers), columns: names('H', heads), names: { row: 'layer', column: 'head', value: 'moved' },

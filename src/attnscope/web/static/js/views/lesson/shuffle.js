@@ -37,7 +37,8 @@ export function mountShuffle(el, data, on) {
   const line = h('div', { class: 'line', role: 'group', 'aria-label': 'Order of the tokens' }, ...chips.flatMap((chip, at) => (at < swaps.length ? [chip, swaps[at]] : [chip])))
   const back = h('button', { class: 'btn quiet', type: 'button', onclick: () => go(data.orders[0], 'first') }, 'First order')
   const ways = data.names.map((name) => mountWay(name, data))
-  put(el, h('div', { class: 'deck' }, line, h('button', { class: 'btn', type: 'button', onclick: shuffle }, 'Shuffle'), back),
+  const again = h('button', { class: 'btn', type: 'button', onclick: shuffle }, 'Shuffle')
+  put(el, h('div', { class: 'deck' }, line, again, back),
     h('div', { class: 'ways' }, ...ways.map((way) => way.el)))
 
   return {
@@ -51,6 +52,7 @@ export function mountShuffle(el, data, on) {
         attr(button, 'aria-label', name)
         attr(button, 'title', name)
       })
+      if (at === 0 && document.activeElement === back) again.focus()
       attr(back, 'disabled', at === 0 ? '' : null)
       ways.forEach((way, which) => way.update({ order, out: data.out[which][at], moved: data.by_word[which][at], largest: data.moved[which][at], most, first: at === 0 }))
     },

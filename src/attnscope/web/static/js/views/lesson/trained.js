@@ -37,6 +37,7 @@ export function mountTrained(places, data, on) {
     }
   })
   const line = h('div', { class: 'said' })
+  let big = '' // what was last said of the larger model
   const [before, after, larger] = panels
   const legend = mountLegend({ ticks: ['0', '.25', '.5', '.75', '1'], means: 'weight, in the large pictures' })
   const future = h('span', { class: 'void small faint' }, h('i', { class: 'hatch' }), 'future: exactly 0')
@@ -67,6 +68,10 @@ export function mountTrained(places, data, on) {
       const said = `In layer ${layer} head ${head}, ${spoken(tokens[i])} ${i} looks at ${spoken(tokens[j])} ${j} with ${was} before training and ${is} after it; an even share is ${weight(1 / (i + 1))}.`
       if (line.textContent && line.textContent !== said) on.say(said)
       say(line, said)
+      const at = place.larger
+      const now = `Layer ${at.layer} head ${at.head} of the larger model: the largest weight of the last row is ${weight(Math.max(...heads[2][at.layer][at.head].rows[tokens.length - 1]))}.`
+      if (big && big !== now) on.say(now)
+      big = now
     },
   }
 }

@@ -19,6 +19,7 @@ export function mountField({ label, look = 'in', read, take, done, enter, props 
   const el = h('span', { class: 'fielded' }, input, refusal)
   let text = '' // the value in use, as it is written while the field is left alone
   let whole = '' // and while it is being typed into
+  let first = '' // what was in use when the typing began
   let bad = false
 
   /** @param {string} reason "" where there is none */
@@ -48,6 +49,7 @@ export function mountField({ label, look = 'in', read, take, done, enter, props 
   })
   input.addEventListener('focus', () => {
     if (bad) return
+    first = whole
     input.value = whole
     input.select()
   })
@@ -56,13 +58,19 @@ export function mountField({ label, look = 'in', read, take, done, enter, props 
     if (event.key === 'Enter') {
       input.dispatchEvent(new Event('change'))
       if (bad) return
+      first = input.value
       if (enter) return enter()
       input.value = whole
       input.select()
     }
-    if (event.key !== 'Escape' || (!bad && input.value === whole)) return
+    if (event.key !== 'Escape' || (!bad && input.value === first)) return
     event.preventDefault()
     event.stopPropagation()
+    const before = read(first)
+    if (!meansTheSame(first) && 'value' in before) {
+      take(before.value)
+      done?.()
+    }
     restore()
     input.select()
   })
