@@ -295,3 +295,12 @@ def test_a_compiled_model_is_said_to_be_compiled(plain: Callable[..., nn.Module]
     with torch.compiler.set_stance("force_eager"), record(compiled) as recording:  # type: ignore[arg-type]
         compiled(x)
     assert [site.name for site in recording.sites] == ["blocks.0", "blocks.1"]
+
+
+def test_what_goes_wrong_in_our_reading_ends_no_run_of_the_model(tiny: Tiny) -> None:
+    model = tiny("llama", "sdpa").to("meta")
+    ids = torch.ones(1, 7, dtype=torch.long, device="meta")
+    alone = model(ids).logits.shape
+    with pytest.raises(NothingRecorded) as raised, record(model):
+        assert model(ids).logits.shape == alone
+    assert "its numbers could not be read" in str(raised.value)

@@ -19,14 +19,19 @@ def quiet(device: torch.device | None = None) -> Iterator[None]:
         still.enter_context(torch._C.DisableTorchFunction())
         still.enter_context(torch.inference_mode(False))
         still.enter_context(torch.no_grad())
-        if device is not None:
+        if device is not None and _knows_autocast(device):
             still.enter_context(torch.autocast(device.type, enabled=False))
         yield
 
 
+def _knows_autocast(device: torch.device) -> bool:
+    """Whether autocast speaks of such devices; of "meta" it does not."""
+    return torch.amp.is_autocast_available(device.type)
+
+
 def autocast_dtype(device: torch.device) -> torch.dtype | None:
     """The dtype to which a matrix product casts its operands here, None outside autocast."""
-    if not torch.is_autocast_enabled(device.type):
+    if not _knows_autocast(device) or not torch.is_autocast_enabled(device.type):
         return None
     return torch.get_autocast_dtype(device.type)
 

@@ -96,11 +96,25 @@ class Session:
                     run.index = index
 
     def take(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
-        """A route heard a call: it becomes a site or a part of one, or a reason why it is not shown."""
+        """A route heard a call: it becomes a site or a part of one, or a reason why it is not shown.
+
+        Whatever goes wrong with our own reading is a reason: the model's run goes on. What `progress` raises
+        passes through.
+        """
         try:
-            self._collect(frame, make)
+            name = self._collect(frame, make)
         except CannotShowError as reason:
-            self.not_shown(frame, str(reason))
+            return self.not_shown(frame, str(reason))
+        except Exception as error:
+            return self.not_shown(frame, f"its numbers could not be read: {type(error).__name__}: {error}")
+        if name is None:
+            return None
+        with self._lock:
+            self.taken += 1
+            done = self.taken
+        if self._progress is not None:
+            self._progress(done, name)
+        return None
 
     def not_shown(self, frame: Frame, reason: str) -> None:
         """A call, or a module, of which no picture can be given."""
@@ -113,7 +127,8 @@ class Session:
         log.keep = lambda site: partial.keep(site, f"run{number:04d}-site{site.index:04d}.safetensors")
         log.strip = lambda name: partial.strip(f"run{number:04d}.{name}")
 
-    def _collect(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
+    def _collect(self, frame: Frame, make: Callable[[], Call | Summed]) -> str | None:
+        """The name of what was taken, None where it was left out. Raises CannotShowError."""
         with quiet():
             call = make()
         log = frame.log
@@ -129,7 +144,7 @@ class Session:
             if piece is None:
                 with self._lock:
                     self.left_out += 1
-                return
+                return None
             with quiet():
                 why_not = log.take(piece, (name, order))
         except AttnscopeError as error:
@@ -139,8 +154,4 @@ class Session:
             raise CannotShowError(f"it could not be written: {error.strerror or error}") from error
         if why_not is not None:
             raise CannotShowError(why_not)
-        with self._lock:
-            self.taken += 1
-            done = self.taken
-        if self._progress is not None:
-            self._progress(done, name)
+        return name
