@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from attnscope.core.dense import Steps
 from attnscope.errors import EmptyText, ShapeError, TextTooLong
 from attnscope.gpt.block import LessonBlock, ModernBlock
+from attnscope.gpt.chance import drawing
 from attnscope.gpt.config import GPTConfig
 from attnscope.gpt.tokenizer import CharacterTokenizer
 from attnscope.nn import KeyValueCache
@@ -29,8 +30,7 @@ class GPT(nn.Module):
             )
         self.config, self.tokenizer = config, tokenizer
         modern = config.style == "modern"
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with drawing(seed):
             self.embedding = nn.Embedding(config.vocabulary, config.d_model)
             self.position = (
                 nn.Embedding(config.context, config.d_model) if config.positions == "learned" else None

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.errors import LessonError
+from attnscope.gpt.chance import drawing
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -52,14 +53,8 @@ def generator_of(seed: int) -> torch.Generator:
 def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
     """Draw from the seed inside the block, on the CPU and on `device`; afterwards all is as it was before.
 
-    torch.manual_seed would seed every other device too, and leave it so. Raises LessonError for what is no
-    seed.
+    One thread draws at a time. Raises LessonError for what is no seed.
     """
     generator_of(seed)
-    cuda = device if device is not None and device.type == "cuda" else None
-    with torch.random.fork_rng(devices=[] if cuda is None else [cuda]):
-        torch.default_generator.manual_seed(seed)
-        if cuda is not None:
-            with torch.cuda.device(cuda):
-                torch.cuda.manual_seed(seed)
+    with drawing(seed, device if device is not None and device.type == "cuda" else None):
         yield

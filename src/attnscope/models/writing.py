@@ -10,6 +10,7 @@ import torch
 
 from attnscope.errors import ModelError
 from attnscope.gpt import GPT
+from attnscope.gpt.chance import DRAWING
 from attnscope.gpt.sampling import LEAST_TEMPERATURE, stream
 from attnscope.models.encoded import Codec, Encoded
 
@@ -94,7 +95,7 @@ class HuggingFaceWriter:
         _check_room(read, how.length, self._context, "token")
         if self._answers:
             self._start()
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with DRAWING, torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(how.seed)
             ids = self._module.generate(**encoded.inputs, **self._options(encoded, how))[0].tolist()
         if self._answers:

@@ -58,7 +58,7 @@ export function mountField({ label, look = 'in', read, take, done, enter, props 
     if (event.key === 'Enter') {
       input.dispatchEvent(new Event('change'))
       if (bad) return
-      first = input.value
+      first = enter ? whole : input.value
       if (enter) return enter()
       input.value = whole
       input.select()
