@@ -201,6 +201,25 @@ def test_what_a_killed_save_left_is_cleared_by_a_later_one_unless_it_may_still_b
     assert sorted(path.name for path in saved.parent.iterdir()) == [".look.new-alive", "look"]
 
 
+def test_a_save_is_done_when_its_folder_is_in_place_whatever_tidying_up_meets(
+    saved: Path, make_site: MakeSite, recording_of: RecordingOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (saved.parent / ".look.new-gone").symlink_to(saved.parent / "nowhere")
+
+    def refuses(*_: object) -> None:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(os, "open", refuses)
+    recording = recording_of(make_site("full"))
+    partial = writing.Partial(saved)
+    kept = partial.keep(recording.sites[0], "run0000-site0000.safetensors")
+    recording.runs[0].sites[0] = kept
+    partial.commit(recording)
+    monkeypatch.undo()
+    assert len(load(saved, verify=True).sites) == 1
+    assert torch.equal(kept.weights(1), make_site("full").weights(1))
+
+
 SAVER = """
 import sys, torch
 sys.path[:0] = [{source!r}]

@@ -14,7 +14,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,9 @@ class Partial:
         with self._refusals():
             _fill(recording, self.home.path, self._written)
             _put_in_place(self.home.path, self.path)
-            self.home.path = self.path
-            _clear_leftovers(self.path)
+        self.home.path = self.path  # from here on it is saved, whatever tidying up meets
+        _sync(self.path.parent)
+        _clear_leftovers(self.path)
         return self.path
 
     def discard(self) -> None:
@@ -130,7 +131,6 @@ def _put_in_place(fresh: Path, path: Path) -> None:
         if old.exists() and not path.exists():
             old.rename(path)
         raise
-    _sync(path.parent)
 
 
 def _clear_leftovers(path: Path) -> None:
@@ -139,8 +139,9 @@ def _clear_leftovers(path: Path) -> None:
     for left in path.parent.glob(f".{name}.old-*"):
         shutil.rmtree(left, ignore_errors=True)
     for left in path.parent.glob(f".{name}.new-*"):
-        if time.time() - max(one.stat().st_mtime for one in (left, *left.iterdir())) > ABANDONED:
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(OSError):  # another save may be taking it away, or it is somebody else's
+            if time.time() - max(one.stat().st_mtime for one in (left, *left.iterdir())) > ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _fill(recording: Recording, folder: Path, written: Mapping[Site, dict[str, Any]]) -> None:
@@ -207,14 +208,15 @@ def _write_bytes(path: Path, data: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Makes the names in a folder lasting, where the system can."""
+    """Makes the names in a folder lasting, where the system can: some file systems refuse."""
     if os.name != "posix":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _literal(name: str) -> str:
