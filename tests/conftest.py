@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ import pytest
 from jaxtyping import config as shape_checks
 from jaxtyping import install_import_hook
 
-_CHECKED = ["attnscope.core", "attnscope.nn"]
+_OWNERS = ["core", "nn"]
+_CHECKED = [f"attnscope.{name}" for name in _OWNERS]
 install_import_hook(_CHECKED, "beartype.beartype")
 
 import torch  # noqa: E402
@@ -53,12 +55,13 @@ def _each_section_runs_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def unchecked() -> Iterator[None]:
-    """Leave the checks of shapes out of a module that calls core thousands of times, in shapes that core's
-    own tests check: they take most of its time.
+@pytest.fixture(autouse=True, scope="module")
+def _shapes_are_checked_where_they_are_tested(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave the checks of shapes to the tests of core and nn: elsewhere core is called thousands of times,
+    in shapes that these test, and the checks take most of the time.
     """
-    shape_checks.update("jaxtyping_disable", True)
+    owned = any(Path(__file__).parent / name in request.path.parents for name in _OWNERS)
+    shape_checks.update("jaxtyping_disable", not owned)
     yield
     shape_checks.update("jaxtyping_disable", False)
 

@@ -16,8 +16,6 @@ from attnscope.cli.main import run
 from attnscope.gpt import presets
 from tests.gpt.tiny import LINE, tiny
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 @pytest.fixture(autouse=True)
 def _tiny_presets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,6 @@ from attnscope.gpt import evaluate
 from attnscope.gpt.evaluate import validation_loss
 from tests.gpt.tiny import small
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 @pytest.mark.parametrize("n", [2, 11, 12, 13, 23, 40])
 def test_it_is_the_mean_over_every_position_of_blocks_from_position_zero(n: int) -> None:

@@ -12,8 +12,6 @@ from attnscope.gpt.knockout import Knockout, changed, every_edge, every_head, kn
 from attnscope.nn.heads import project_heads
 from tests.gpt.tiny import small
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 STYLES = ["lesson", "lesson-no-positions", "laptop"]
 IDS = torch.tensor([[0, 3, 1, 6, 2, 5, 4]])
 LINE = "ROMEO:\nBut, soft! what light"

@@ -11,8 +11,6 @@ from attnscope.gpt import GPT, generate, load
 from attnscope.gpt.sampling import window_start
 from tests.gpt.tiny import small
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 @pytest.fixture(scope="module", params=["lesson", "lesson-no-positions", "laptop"])
 def model(request: pytest.FixtureRequest) -> GPT:

@@ -16,8 +16,6 @@ from attnscope.gpt.evaluate import validation_loss
 from attnscope.gpt.presets import PRESETS
 from attnscope.gpt.shipped import SHIPPED, open_gpt
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 LAST_TENTH = (Path(__file__).parent / "last-tenth.txt").read_bytes().decode()
 FILES = [
     "README.md", "config.json", "losses.csv", "losses.png", "model.safetensors", "training.json",

@@ -20,8 +20,6 @@ from attnscope.gpt.presets import PRESETS
 from attnscope.gpt.train import Training
 from tests.gpt.tiny import finished, tiny
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 STYLES = ["lesson", "laptop", "embedded"]
 
 

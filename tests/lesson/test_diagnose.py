@@ -18,7 +18,6 @@ from attnscope.lesson.checks.finding import NAMES
 from attnscope.lesson.mistakes import of_scores
 from tests.lesson.draws import drawn
 
-pytestmark = pytest.mark.usefixtures("unchecked")
 SEEDS = st.integers(0, 10_000)
 WIDTHS = st.sampled_from([2, 3, 8, 16, 64])
 DTYPES = st.sampled_from([torch.float64, torch.float32, torch.bfloat16, torch.float16])

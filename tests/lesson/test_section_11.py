@@ -15,8 +15,6 @@ from attnscope.lesson.knockout import KnockOut, Without
 from attnscope.lesson.norms import ValueNorms
 from tests.gpt.tiny import small
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 LINE = "ROMEO:\nBut, soft! what light"
 
 

@@ -19,8 +19,6 @@ from attnscope.gpt.history import History
 from attnscope.lesson.forgotten import ForgottenPositions
 from attnscope.lesson.mistakes import Attention, Mistakes, of_scores
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 SIX = ["wrong_axis", "unscaled", "inverted_mask", "mask_after_softmax", "leaking_fill", "no_positions"]
 
 

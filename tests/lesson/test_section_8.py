@@ -19,8 +19,6 @@ from attnscope.lesson.drawn import drawn, normal
 from attnscope.lesson.module import Module
 from attnscope.nn import CausalSelfAttention
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 @pytest.fixture(scope="module")
 def module() -> Module:

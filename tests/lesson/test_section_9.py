@@ -16,8 +16,6 @@ from attnscope.gpt.train import Training, shortened
 from attnscope.lesson.habits import habits_of
 from attnscope.lesson.trained import LINE, TrainedHeads
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 @pytest.fixture(scope="module")
 def found() -> TrainedHeads:

@@ -11,8 +11,6 @@ from .loaders import installed
 from .runs import BATCHES, Recorded, grid, record_texts, sees
 
 Measure = Callable[[str, str, str], None]
-
-pytestmark = pytest.mark.usefixtures("unchecked")
 LARGE = pytest.mark.real
 MODELS = [pytest.param("smollm2", marks=LARGE), pytest.param("minilm", marks=LARGE), "rxnmapper"]
 each_model = pytest.mark.parametrize("name", MODELS)

@@ -13,8 +13,6 @@ from attnscope.lesson.walk.looking import look
 from attnscope.lesson.walk.values import Values
 from tests.lesson.walk.sheets import sheet as random_sheet
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 def row(*scores: float, causal: bool = False) -> Sheet:
     """A sheet of d = 1 and no scale in which every word's score of word j is the j-th of `scores`."""

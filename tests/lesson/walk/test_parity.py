@@ -22,10 +22,7 @@ SHEETS = 200
 _CODE = Path(attnscope.web.__file__).parent / "static" / "js" / "pure" / "walk"
 _TINY = 1e-290  # where float64 runs out of digits, so do these tests
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("node") is None, reason="node runs the page's code"),
-    pytest.mark.usefixtures("unchecked"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node runs the page's code")
 
 
 @cache

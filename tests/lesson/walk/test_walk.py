@@ -14,8 +14,6 @@ from attnscope.lesson.walk.rules import RULES, operands
 from attnscope.lesson.walk.sheet import Edit
 from tests.lesson.walk.sheets import sheet as random_sheet
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 def texts(sheet: Sheet, query: int, stage: str) -> list[str]:
     return [step.text for step in walk(sheet, query).steps if step.stage == stage]

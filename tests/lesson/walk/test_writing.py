@@ -10,8 +10,6 @@ import pytest
 from attnscope.lesson.walk.templates import parse
 from attnscope.lesson.walk.writing import thousandths, three, two, typed
 
-pytestmark = pytest.mark.usefixtures("unchecked")
-
 
 @pytest.mark.parametrize(
     ("x", "wanted"),
