@@ -13,8 +13,8 @@ from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.certificate import Certificate, certify
 from attnscope.core.joining import merge_certificates
 from attnscope.core.masks import causal, padding
-from attnscope.core.probe import evening_of
 from attnscope.core.scoring import Scoring
+from attnscope.core.signs import evening_of
 from attnscope.errors import ShapeError
 
 T, CUTS = 41, (slice(0, 29), *(slice(i, i + 1) for i in range(29, 37)), slice(37, 41))

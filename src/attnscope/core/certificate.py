@@ -3,14 +3,15 @@
 A row is held against the model's own out on n vectors of random signs (`probe`), in units of what rounding
 explains:
 
-    N_i^2 = (up^2 + em^2) * (largest w * sum w u^2 + |out_i * r|^2) + es^2 * largest w * sum w (u - out.r)^2
+    N_i^2 = (up^2 + em^2) * (largest w * sum w u^2 + |out_i * r|^2) + largest w * sum w es^2 (u - out.r)^2
           + floor^2
     z_i   = (out_i.r - sum w u) / N_i
 
 N is one for all vectors, its terms means over them, and the z of a row is the rms of its n. up is the
 rounding of the model's dtype, floor that of numbers too small for it. es, the error of a score as we
-compute it, is our rounding times (scale * |q_i| * longest key + 8); em, that of a sum over n keys, be it
-of weights or of one place of out, is our rounding times (4 + sqrt(n) / 4). An error of the scale moves
+compute it, is our rounding times the root of (scale * |q_i| * |k_j|)^2 + 8^2, and + score^2 where a bias is
+added; em, that of a sum over n keys, be it of weights or of one place of out, is our rounding times
+(4 + sqrt(n) / 4). An error of the scale moves
 all rows together: eps is the least-squares fit of the residuals on g_i = sum w (s - mean s) u, the
 change of a row for a relative change of the scale, each in units of N_i. It is known to 1 / sqrt(sum
 g^2 / N^2), and no better than to 16 of our roundings, which may tilt all rows alike: t is its distance
@@ -32,7 +33,7 @@ from attnscope.core.tile import Normaliser, weigh
 from attnscope.core.verdict import NOT_CERTIFIABLE, Measured, Thresholds, judge, measure, thresholds_of
 from attnscope.core.walk import row_blocks, state_of_rows, walk_columns
 from attnscope.errors import ShapeError
-from attnscope.shapes import Key, Out, Query, Rows, Value
+from attnscope.shapes import Key, Out, Query, Value
 
 Chosen = slice | Bool[Tensor, "#b tq"] | None
 """Which rows: a slice, or for each batch the rows that stand for text; None is all of them."""
@@ -87,7 +88,7 @@ def certify(
 
     Rows that see no key are left out, and so are those not in `rows` (padded queries). Memory O(T); the signs
     come from a generator of our own with this seed. `route` names what computed out; route and dtype choose
-    the limits. `evening`: factors by probe.evening_of where calls are to be merged; None makes them from out.
+    the limits. `evening`: factors by signs.evening_of where calls are to be merged; None makes them from out.
 
     Raises ShapeError, DtypeError, MaskError or ScoringError.
     """
@@ -119,7 +120,7 @@ def conclude(
     counted = keys > 0
     if chosen is not None:
         counted = counted & chosen[:, None, block]
-    on_signs = looking.on_signs[:, :, block].double()
+    on_signs = looking.on_signs[:, :, block]
     explained = _explained(bound, looking, sums, keys, block)
     residual = on_signs - sums.first
     z = (residual / explained[..., None]).where(residual != 0, 0.0)
@@ -133,14 +134,13 @@ def conclude(
 
 def _explained(bound: Bound, looking: Probe, sums: ProbeSums, keys: Tensor, block: slice) -> Tensor:
     """N, what rounding explains of each row, (b h r): one for all vectors of signs."""
-    on_signs, length = looking.on_signs[:, :, block].double(), looking.length[:, :, block].double()
-    scatter = sums.second - 2 * (on_signs * sums.first).mean(dim=-1)
-    scatter = (scatter + on_signs.square().mean(dim=-1) * sums.mass).clamp(min=0)
-    of_scores = looking.ours * (_reach(bound)[:, :, block].double() + 8)
+    on_signs, length = looking.on_signs[:, :, block], looking.length[:, :, block]
+    once, linear, squared = sums.drift[..., 0], sums.drift[..., 1:-1], sums.drift[..., -1]
+    scatter = squared - 2 * (on_signs * linear).mean(dim=-1) + on_signs.square().mean(dim=-1) * once
     of_sums = looking.ours * (4 + keys.sqrt() / 4)
     explained = (looking.rounding**2 + of_sums.square()) * (sums.largest * sums.second + length.square())
-    explained = explained + of_scores.square() * sums.largest * scatter
-    return (explained + looking.floor**2).sqrt()
+    explained = explained + looking.ours**2 * sums.largest * scatter.clamp(min=0)
+    return (explained + looking.floor.square()).sqrt()
 
 
 def not_measured(bound: Bound, route: str = "sdpa") -> Certificate | None:
@@ -180,15 +180,6 @@ def _block(bound: Bound, looking: Probe, given: Normaliser | None, rows: slice) 
         weights = weigh(bound, tile, given.peak[..., own], given.logsum[..., own])
         sums = sums.merge(looking.of_tile(tile, weights))
     return sums
-
-
-def _reach(bound: Bound) -> Rows:
-    """scale * |q_i| * (longest key of the head), (b h tq): q.k is never larger (Cauchy and Schwarz)."""
-    longest: Tensor = bound.k.to(bound.dtype).norm(dim=-1).nan_to_num(0.0, 0.0, 0.0)
-    longest = longest.amax(dim=-1, keepdim=True) if bound.shape.tk else longest.sum(dim=-1, keepdim=True)
-    longest = longest.repeat_interleave(bound.shape.h // max(bound.shape.hk, 1), dim=1)  # (b h 1)
-    reach: Tensor = bound.q.to(bound.dtype).norm(dim=-1) * longest * abs(bound.scale)
-    return reach
 
 
 def _chosen(bound: Bound, rows: Chosen) -> Tensor | None:

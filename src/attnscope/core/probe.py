@@ -12,19 +12,21 @@ from dataclasses import dataclass, fields
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.linalg import vector_norm
 
-from attnscope.core.arithmetic import ROUNDING, compute_dtype
+from attnscope.core.arithmetic import ROUNDING
 from attnscope.core.mix import grouped
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
+from attnscope.core.signs import PROBES, Probed, evening_of, projected, signs_of, unit_of
 from attnscope.errors import ShapeError
 from attnscope.shapes import Block, Out, Rows, Value
 
-Probed = Float[Tensor, "b h tq n"]
-"""A number for each row and each of n vectors of signs."""
+STEPS = 8
+"""Roundings of ours that a score of any size goes through: exp, and taking off the row's peak and logsum."""
 
-PROBES = {torch.float64: 1, torch.float32: 1, torch.bfloat16: 4, torch.float16: 4}
-"""How many vectors of signs: where a model rounds coarsely, several see what one would lose in rounding."""
+LARGEST = 1e15
+"""Scores past this are taken for it: their squares would not fit into float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,8 @@ class ProbeSums:
 
     (b h r): mass, of the weights w.   largest, the largest w.   second, of w u^2, mean over the vectors.
     tilt, of w s, where s = scale * q.k.   (b h r n), for each vector of signs: first, of w u.   tilted, of
-    w s u.
+    w s u.   drift, (b h r 2 + n): of w e^2 times 1, u of each vector, and the mean of u^2, where e is the
+    error of a score in roundings of ours.
     """
 
     mass: Rows
@@ -42,6 +45,7 @@ class ProbeSums:
     tilt: Rows
     first: Probed
     tilted: Probed
+    drift: Float[Tensor, "b h tq m"]
 
     def merge(self, other: ProbeSums) -> ProbeSums:
         """Both halves as one."""
@@ -52,13 +56,15 @@ class ProbeSums:
             self.tilt + other.tilt,
             self.first + other.first,
             self.tilted + other.tilted,
+            self.drift + other.drift,
         )
 
     @staticmethod
     def none(b: int, h: int, r: int, n: int, device: torch.device | str = "cpu") -> ProbeSums:
         """The sums of r rows of each head over no key at all, for n vectors of signs."""
         rows = torch.zeros(4, b, h, r, dtype=torch.float64, device=device)
-        return ProbeSums(*rows, *torch.zeros(2, b, h, r, n, dtype=torch.float64, device=device))
+        wide = (torch.zeros(b, h, r, size, dtype=torch.float64, device=device) for size in (n, n, 2 + n))
+        return ProbeSums(*rows, *wide)
 
     @staticmethod
     def over_rows(parts: list[ProbeSums]) -> ProbeSums:
@@ -69,24 +75,31 @@ class ProbeSums:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """along_keys: for each key 1, u = v.r on n vectors of signs, and the mean of u^2: (b hk 2 + n tk); u is 0
-    where not finite.   lost: where that is, or None if nowhere.
+    """along_keys: for each key 1, u = v.r on n vectors of signs, and the mean of u^2; then the same times the
+    square of the key's length: (b hk 4 + 2n tk). u is 0 where not finite, and all is 0 for keys that no row
+    sees.   lost: where u is not finite, or None if nowhere.
 
-    on_signs: out.r, (b h tq n).
+    on_signs: out.r, (b h tq n).   length: |out * r|, (b h tq).   asked: what the square of a key's length is
+    multiplied by for that of its score, (b h tq).
 
-    length: |out * r|, (b h tq).   dtype: the coarsest of the model's.   computed_in: that of our own weights.
-    floor: what rounding does to out.r at least, (h 1), since the smallest numbers are rounded to steps.
-    plain: scores are scale * q.k, nothing else.
+    u, out and floor are in units of a power of two near the largest u of the head, keys in one near the
+    longest.
+
+    dtype: the coarsest of the model's.   computed_in: that of our own weights.   floor: what rounding does to
+    out.r at least, (b h 1), since the smallest numbers are rounded to steps.   plain: scores are scale * q.k,
+    nothing else.   added: a bias is added to them.
     """
 
     along_keys: Float[Tensor, "b hk m tk"]
     lost: Bool[Tensor, "b hk tk"] | None
     on_signs: Probed
     length: Rows
+    asked: Rows
     dtype: torch.dtype
     computed_in: torch.dtype
-    floor: Float[Tensor, "h 1"]
+    floor: Float[Tensor, "b h 1"]
     plain: bool
+    added: bool
 
     @property
     def count(self) -> int:
@@ -106,7 +119,7 @@ class Probe:
     def of_tile(self, tile: Tile, weights: Block) -> ProbeSums:
         """The sums of this tile alone; weights (b h r c) are those of the tile."""
         n, along = self.count, self.along_keys[..., tile.cols]
-        sums = grouped(weights, along.mT).double()  # (b h r 2 + n)
+        sums, longer = grouped(weights, along.mT).double().chunk(2, dim=-1)  # (b h r 2 + n) each
         tilts = grouped(self._scaled(tile, weights), along[:, :, : n + 1].mT).double()  # (b h r 1 + n)
         return ProbeSums(
             mass=sums[..., 0],
@@ -115,7 +128,15 @@ class Probe:
             tilt=tilts[..., 0],
             first=self._lost(tile, sums[..., 1 : n + 1]),
             tilted=tilts[..., 1:],
+            drift=STEPS**2 * sums + self.asked[:, :, tile.rows, None] * longer + self._added(tile, weights),
         )
+
+    def _added(self, tile: Tile, weights: Block) -> Tensor | float:
+        """The part of drift that is the rounding of score = scaled + bias, as large as the score."""
+        if not self.added:
+            return 0.0
+        squares = tile.scores.clamp(-LARGEST, LARGEST).square_().mul_(weights)
+        return grouped(squares, self.along_keys[:, :, : self.count + 2, tile.cols].mT).double()
 
     def _scaled(self, tile: Tile, weights: Block) -> Tensor:
         """Weights times scale * q.k, (b h r c) of its own memory."""
@@ -149,43 +170,49 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
         )
     dtypes = {bound.q.dtype, out.dtype, bound.arithmetic.weights or bound.q.dtype}
     coarsest = max(dtypes, key=ROUNDING.__getitem__)
-    own = torch.Generator().manual_seed(seed)
-    signs = torch.randint(0, 2, (shape.hk, PROBES[coarsest], v.shape[-1]), generator=own) * 2 - 1
-    even = evening_of(out, shape.hk) if evening is None else evening.to(v.device, bound.dtype)
-    signs = signs.to(v.device, torch.float64) * even[:, None]  # (hk n dv)
-    u = _projected(v, signs).to(bound.dtype).mT  # (b hk n tk)
-    finite = u.isfinite()
-    u = u.where(finite, 0.0)
+    even = evening_of(out, shape.hk) if evening is None else evening.to(v.device, torch.float64)
+    signs = signs_of(even, PROBES[coarsest], seed=seed)  # (hk n dv)
     group = shape.h // max(shape.hk, 1)
-    even = even.repeat_interleave(group, dim=0)[:, None]  # (h 1 dv)
+    looked_at = _looked_at(bound)  # (b hk tk)
+    u, _ = projected(v, signs)
+    finite = u.isfinite()
+    u = u.where(finite & looked_at[..., None], 0.0)
+    unit = unit_of(u.abs().amax(dim=-1))  # (b hk 1)
+    length = vector_norm(bound.k, dim=-1, dtype=torch.float64).nan_to_num(0.0, 0.0, 0.0) * looked_at
+    longest = unit_of(length)
+    of_head = (unit.repeat_interleave(group, dim=1), longest.repeat_interleave(group, dim=1))  # (b h 1) each
+    on_signs, of_rows = projected(out, signs.repeat_interleave(group, dim=0))
     smallest = torch.finfo(out.dtype).smallest_normal * torch.finfo(out.dtype).eps
+    even_of_head = vector_norm(even, dim=-1).repeat_interleave(group)[:, None]  # (h 1)
+    reach = vector_norm(bound.q, dim=-1, dtype=torch.float64) * abs(bound.scale) * of_head[1]
     return Probe(
-        along_keys=torch.cat([torch.ones_like(u[:, :, :1]), u, u.square().mean(dim=2, keepdim=True)], dim=2),
-        lost=None if bool(finite.all()) else ~finite.all(dim=2),
-        on_signs=_projected(out, signs.repeat_interleave(group, dim=0)),
-        length=(out.to(bound.dtype) * even).norm(dim=-1),
-        floor=even.norm(dim=-1) * smallest / 2,
+        along_keys=_along_keys(u / unit[..., None], length / longest).to(bound.dtype),
+        lost=None if bool(finite.all()) else ~finite.all(dim=-1),
+        on_signs=on_signs / of_head[0][..., None],
+        length=of_rows / of_head[0],
+        asked=reach.square(),
         dtype=coarsest,
         computed_in=bound.dtype,
+        floor=even_of_head * smallest / 2 / of_head[0],
         plain=bound.scoring.bias is None and bound.scoring.softcap is None,
+        added=bound.scoring.bias is not None and shape.d > 0,
     )
 
 
-def _projected(x: Tensor, signs: Tensor) -> Probed:
-    """x (b h t d) on vectors (h n d), (b h t n) in float64, where a sum of d numbers costs no digit."""
-    heads = [x[:, head].double() @ signs[head].mT for head in range(x.shape[1])]  # one at a time: O(T) memory
-    return torch.stack(heads, dim=1) if heads else x.new_zeros(*x.shape[:3], signs.shape[1]).double()
+def _along_keys(u: Tensor, length: Tensor) -> Tensor:
+    """Of u (b hk tk n) and length (b hk tk), both in units near their largest: (b hk 4 + 2n tk)."""
+    ones, squares = torch.ones_like(u[..., :1]), u.square().mean(dim=-1, keepdim=True)
+    plain = torch.cat([ones, u, squares], dim=-1).mT
+    return torch.cat([plain, plain * length.square()[:, :, None]], dim=2)
 
 
-def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:
-    """Factors that make the places of out (b h tq dv) about equally large, as far as eight to one.
-
-    A place that is large in every row is rounded coarsely, and would drown what the small ones can tell.
-    """
-    b, h, tq, dv = out.shape
-    wide = out.to(compute_dtype(out.dtype)).nan_to_num(0.0, 0.0, 0.0)
-    grouped = wide.reshape(b, key_heads, h // max(key_heads, 1) * tq, dv)
-    size = grouped.square().sum(dim=(0, 2)).sqrt()
-    size = size + size.mean(dim=-1, keepdim=True) / 8
-    even: Tensor = (size.mean(dim=-1, keepdim=True) / size).where(size > 0, 1.0)
-    return even
+def _looked_at(bound: Bound) -> Bool[Tensor, "b hk tk"]:
+    """The keys that some row of their heads sees; of a rule, those within its bounds."""
+    shape, seen = bound.shape, bound.visible
+    turns = seen.lo.new_zeros(*seen.lo.shape[:2], shape.tk + 1)
+    for edge, turn in ((seen.lo, 1), (seen.hi, -1)):
+        places = edge.flatten(2)
+        turns.scatter_add_(-1, places, torch.full_like(places, turn))
+    held = (turns.cumsum(dim=-1)[..., :-1] > 0).expand(shape.b, shape.h, -1)
+    held = held.reshape(shape.b, shape.hk, shape.h // max(shape.hk, 1), shape.tk).any(dim=2)
+    return held if seen.valid is None else held & seen.valid[:, None]
