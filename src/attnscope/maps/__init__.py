@@ -1,0 +1,42 @@
+"""The map of a head: its whole grid as tiles of 256 x 256 pixels at every zoom, and its largest cells.
+
+    maps = Maps(run.sites)                      # pyramids of heads, the last kept up to a limit of bytes
+    pyramid = maps.pyramid(site=3, head=5)      # Uncertified for a refused head, as site.weights
+    pyramid = Pyramid(of_call(q, k, causal()))  # or of q, k, Scoring and Normaliser alone
+    pyramid.build(progress)                     # one walk; progress(rows done, rows); raise in it to stop
+    pyramid.built, pyramid.done, pyramid.nbytes
+
+    g = pyramid.geometry
+    g.depth                                     # levels are 0 .. depth; depth draws one cell a pixel
+    g.cells(level)                              # cells along a side of a pixel, 2 ** (depth - level)
+    g.tiles(level), g.pixels(level)             # (rows, columns) of tiles, of pixels
+    g.base                                      # cells a side from which on pixels are kept, not computed
+
+    tile = pyramid.tile(level, row, col)
+    tile.shape, tile.rows, tile.cols            # pixels; slices of the cells covered; smaller at the edge
+    tile.values("sum" | "mean" | "max")         # (r c) float32, HIDDEN (-1) where no cell is visible
+    tile.encode("sum", "max", form="float32")   # raw little-endian planes; form="bfloat16" is half as long
+    pyramid.bar("entropy" | "sink", level, row, "mean")            # beside the tiles of that row
+    pyramid.bar("received" | "received_mean", level, col, "max")   # below the tiles of that column
+    largest_cells(pyramid, 20, skip_first=True, near=1)            # [Large(weight, i, j)], exact
+
+A tile of a level is the reduction of the four below it: sums to rounding, maxima as they are (from computed
+pixels to kept ones to the last bit of a product), means as sum / visible cells. Rows are counted from 0; row
+i stands at position i + (pyramid.head.offset or 0). At the deepest level a pixel is site.weights().
+"""
+
+from __future__ import annotations
+
+from attnscope.maps.bars import BARS, OF_KEYS, OF_ROWS, Sides
+from attnscope.maps.geometry import SIDE, Geometry
+from attnscope.maps.head import Head, of_call, of_site
+from attnscope.maps.largest import Large, largest_cells
+from attnscope.maps.pyramid import Pyramid
+from attnscope.maps.shelf import Maps
+from attnscope.maps.tile import FORMS, REDUCTIONS, Address, Reduction, Tile
+from attnscope.models.reading import HIDDEN
+
+__all__ = [
+    "BARS", "FORMS", "HIDDEN", "OF_KEYS", "OF_ROWS", "REDUCTIONS", "SIDE", "Address", "Geometry", "Head",
+    "Large", "Maps", "Pyramid", "Reduction", "Sides", "Tile", "largest_cells", "of_call", "of_site",
+]  # fmt: skip

@@ -1,0 +1,204 @@
+"""The map of one head: what is coarse is made in one walk and kept, what is fine when it is looked at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from attnscope.maps.bars import OF_KEYS, Sides, reduced
+from attnscope.maps.geometry import Geometry
+from attnscope.maps.head import ROWS, Head
+from attnscope.maps.kept import PLANES, Bands, Run
+from attnscope.maps.pixels import maxima, seen_in_spans, sums
+from attnscope.maps.tile import Reduction, Tile
+
+STEP = 8
+"""The second level that is kept has pixels of so many of the first, each way."""
+
+Progress = Callable[[int, int], None]
+"""Called with the rows that are done and all rows; what it raises ends the walk, which can go on later."""
+
+
+@dataclass(eq=False)
+class Pyramid:
+    """The map of one head, any tile of it. Threads may share it.
+
+    Tiles whose pixels are finer than `geometry.base` cells are computed when asked for; the first coarser
+    one, the bars and the largest cells need build(), and call it.
+    """
+
+    head: Head
+    _entropy: Tensor = field(init=False, repr=False)
+    _received: Tensor = field(init=False, repr=False)
+    _levels: tuple[Bands, Bands] = field(init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        base, planes = self.geometry.base, 2 if self.head.visible.rule is None else len(PLANES)
+        fine = Bands(base, ROWS // base, planes)
+        self._levels = fine, Bands(base * STEP, ROWS // base // STEP, planes)
+        self._entropy = torch.zeros(self.head.tq)
+        self._received = torch.zeros(self.head.tk, dtype=torch.float64)
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Levels, tiles and pixels."""
+        return Geometry(self.head.tq, self.head.tk)
+
+    @property
+    def done(self) -> int:
+        """The rows that build() has walked."""
+        return min(len(self._levels[0].bands) * ROWS, self.head.tq)
+
+    @property
+    def built(self) -> bool:
+        """Whether build() has nothing left to do."""
+        return self.done == self.head.tq
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it keeps, the head's own q, k and normaliser aside."""
+        return sum(level.nbytes for level in self._levels) + self._entropy.nbytes + self._received.nbytes
+
+    def build(self, progress: Progress | None = None) -> None:
+        """Walks the rows that are not walked yet: afterwards no tile takes long. A second caller waits."""
+        with self._lock, torch.no_grad():
+            while not self.built:
+                start = self.done
+                self._take(slice(start, min(start + ROWS, self.head.tq)))
+                if progress is not None:
+                    progress(self.done, self.head.tq)
+
+    def tile(self, level: int, row: int, col: int) -> Tile:
+        """The tile at row and column of tiles of a level, level 0 being the whole grid.
+
+        Raises RecordingError where there is no such tile.
+        """
+        rows, cols = self.geometry.place(level, row, col)
+        cells = self.geometry.cells(level)
+        with torch.no_grad():
+            planes = self._kept(rows, cols, cells) if cells >= self._kept_from else None
+            total, largest = planes[:2] if planes is not None else self._computed(rows, cols, cells)
+            if planes is not None and len(planes) == len(PLANES):
+                seen = planes[2].long()
+            else:
+                seen = self._seen(rows, cols, cells)
+        return Tile(level, row, col, rows, cols, cells, total, largest, seen)
+
+    @cached_property
+    def sides(self) -> Sides:
+        """What stands along the sides, number by number; it calls build()."""
+        self.build()
+        received = self._received
+        seen = self._seen_by_rows()
+        mean = received / seen  # NaN where no row sees the key
+        return Sides(self._entropy, self.head.sink, received.float(), mean.float())
+
+    def bar(self, name: str, level: int, at: int, reduction: Reduction = "mean") -> Tensor:
+        """A side bar beside the tiles at place `at` of a level, one number a pixel (n) float32.
+
+        name: "entropy" or "sink" (of rows), "received" or "received_mean" (of keys). NaN where nothing is
+        defined. Raises RecordingError, and NotKept for the sink of a head without one.
+        """
+        size = self.head.tk if name in OF_KEYS else self.head.tq
+        row, col = (0, at) if name in OF_KEYS else (at, 0)
+        self.geometry.place(level, row, col)  # raises what there is to raise
+        values = self.sides.of(name)[self.geometry.stretch(level, at, size)]
+        return reduced(values.float(), self.geometry.cells(level), reduction)
+
+    @property
+    def base(self) -> Bands:
+        """The finest level that is kept."""
+        self.build()
+        return self._levels[0]
+
+    @property
+    def _kept_from(self) -> int:
+        """Cells of a pixel from which on tiles come from what is kept: single cells never do."""
+        return max(2, self.geometry.base)
+
+    def _take(self, rows: slice) -> None:
+        """Adds a band of rows to what is kept."""
+        base, fine, received = self.geometry.base, [], torch.zeros_like(self._received)
+        entropy = torch.zeros(rows.stop - rows.start, dtype=torch.float64)
+        high = -(-(rows.stop - rows.start) // base)
+        for run in self.head.runs(rows):
+            first, wide = run.start // base, -(-(run.stop - run.start) // base)
+            values = torch.zeros(self._levels[0].planes, high, wide)
+            for band, cols, weights in self.head.pieces(rows, run):
+                here = slice(band.start - rows.start, band.stop - rows.start)
+                top, left = here.start // base, cols.start // base - first
+                for plane, what in enumerate(self._planes(band, cols, weights)):
+                    values[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
+                received[cols] += weights.sum(dim=0)
+                logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log_()  # 0 log 0 = 0
+                entropy[here] -= torch.linalg.vecdot(weights, logs)
+            fine.append(Run(first, values))
+        self._entropy[rows] = entropy.clamp(min=0).float()
+        self._received += received
+        self._levels[1].bands.append([run.coarser(STEP) for run in fine])
+        self._levels[0].bands.append(fine)
+
+    def _planes(self, rows: slice, cols: slice, weights: Tensor) -> list[Tensor]:
+        base = self.geometry.base
+        planes = [sums(weights, base).float(), maxima(weights, base).float()]
+        if self._levels[0].planes == len(PLANES):
+            planes.append(sums(self.head.seen(rows, cols).float(), base))
+        return planes
+
+    def _kept(self, rows: slice, cols: slice, cells: int) -> Tensor:
+        """A tile from the coarsest level that is kept and fine enough, (planes r c)."""
+        self.build()
+        level = self._levels[cells >= self._levels[1].cells]
+        pixels = [slice(cut.start // level.cells, -(-cut.stop // level.cells)) for cut in (rows, cols)]
+        return Run(0, level.block(*pixels)).coarser(cells // level.cells).values
+
+    def _computed(self, rows: slice, cols: slice, cells: int) -> Tensor:
+        """A tile from the weights themselves, (2 r c)."""
+        if cells == 1:
+            weights = self._cells(rows, cols)
+            return weights.expand(2, *weights.shape)
+        size = tuple(-(-(cut.stop - cut.start) // cells) for cut in (rows, cols))
+        found = torch.zeros(2, *size)
+        for band, piece, weights in self.head.pieces(rows, cols):
+            i = slice(max(rows.start, band.start), min(rows.stop, band.stop))
+            j = slice(max(cols.start, piece.start), min(cols.stop, piece.stop))
+            part = weights[
+                i.start - band.start : i.stop - band.start, j.start - piece.start : j.stop - piece.start
+            ]
+            top, left = (i.start - rows.start) // cells, (j.start - cols.start) // cells
+            for plane, what in enumerate((sums(part, cells), maxima(part, cells))):
+                found[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
+        return found
+
+    def _cells(self, rows: slice, cols: slice) -> Tensor:
+        """Single weights, as the recording shows them: (r c)."""
+        seen = any(run.start < cols.stop and cols.start < run.stop for run in self.head.runs(rows))
+        if not seen:
+            return torch.zeros(rows.stop - rows.start, cols.stop - cols.start)
+        return self.head.weights(rows, cols).float()
+
+    def _seen(self, rows: slice, cols: slice, cells: int) -> Tensor:
+        if self.head.visible.rule is None:
+            return seen_in_spans(self.head.visible, rows, cols, cells)
+        return sums(self.head.seen(rows, cols).float(), cells).long()
+
+    def _seen_by_rows(self) -> Tensor:
+        """How many rows see each key, (tk)."""
+        rows, keys = slice(0, self.head.tq), slice(0, self.head.tk)
+        if self.head.visible.rule is None:
+            visible = self.head.visible
+            flat = torch.zeros(self.head.tk + 1, dtype=torch.int64)
+            flat.scatter_add_(0, visible.lo.flatten(), torch.ones_like(visible.lo).flatten())
+            flat.scatter_add_(0, visible.hi.flatten(), -torch.ones_like(visible.hi).flatten())
+            counts = flat.cumsum(0)[:-1]
+            return counts if visible.valid is None else counts * visible.valid[0]
+        counts = torch.zeros(self.head.tk, dtype=torch.int64)
+        for band in self.head.bands(rows):
+            counts += self.head.seen(band, keys).sum(dim=0)
+        return counts
