@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from attnscope.nn import MultiHeadAttention as MultiHeadAttention
     from attnscope.recording import Recording as Recording
     from attnscope.recording import load as load
+    from attnscope.recording import verify as verify
 
 _HOMES = {
     "attnscope.core.attention": ("attention",),
@@ -60,7 +61,7 @@ _HOMES = {
     "attnscope.lesson.diagnose_order": ("diagnose_order",),
     "attnscope.listen": ("record",),
     "attnscope.nn": ("CausalSelfAttention", "MultiHeadAttention"),
-    "attnscope.recording": ("Recording", "load"),
+    "attnscope.recording": ("Recording", "load", "verify"),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -68,7 +69,7 @@ __all__ = [
     "AttnscopeError", "CausalSelfAttention", "KeyBias", "MultiHeadAttention", "Recording", "RelativeBias",
     "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks", "diagnose",
     "diagnose_order", "documents", "from_tensor", "full", "load", "padding", "prefix", "record", "rule",
-    "spans", "steps", "summarize", "window",
+    "spans", "steps", "summarize", "verify", "window",
 ]  # fmt: skip
 
 

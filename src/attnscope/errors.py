@@ -10,7 +10,8 @@
     │   ├── NotKept                 asked for what the recording left out
     │   ├── TooLarge                a block of weights past the guard
     │   ├── Uncertified             a head whose certificate failed
-    │   └── BrokenRecording         files that are not a whole recording
+    │   ├── BrokenRecording         files that are not a whole recording; carries .file and .fault
+    │   └── NoRoom                  a disk that cannot hold what is to be written
     ├── ModelError
     │   ├── MissingModel            no such folder, no such model
     │   ├── BrokenModel             a folder whose files are not a whole model
@@ -80,7 +81,18 @@ class Uncertified(RecordingError):
 
 
 class BrokenRecording(RecordingError):
-    """Files that are not a whole recording."""
+    """Files that are not a whole recording; carries the name of the file that is to blame, and its fault."""
+
+    def __init__(
+        self, what: str, *, file: str = "", fault: str = "", wanted: str = "", hint: str = ""
+    ) -> None:
+        self.file = file
+        self.fault = fault
+        super().__init__(what, wanted=wanted, hint=hint)
+
+
+class NoRoom(RecordingError):
+    """A disk that cannot hold what is to be written."""
 
 
 class ModelError(AttnscopeError):

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from attnscope.errors import NothingRecorded, RecordingError
 from attnscope.listen import record
 from attnscope.recording import load
-from attnscope.recording.reading import OnDisk
+from attnscope.recording.ondisk import OnDisk
 from attnscope.recording.strips import FileStrip
 
 Inputs = Callable[..., dict[str, Tensor]]

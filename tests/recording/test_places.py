@@ -106,5 +106,5 @@ def test_a_picture_that_was_changed_is_named(make_site: MakeSite, tmp_path: Path
     with pytest.raises(BrokenRecording, match=r"picture-encoder\.png: its content does not fit its checksum"):
         load(folder)
     (folder / "picture-encoder.png").unlink()
-    with pytest.raises(BrokenRecording, match=r"picture-encoder\.png: it cannot be read"):
+    with pytest.raises(BrokenRecording, match=r"picture-encoder\.png: it is missing"):
         load(folder)

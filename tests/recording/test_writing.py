@@ -18,7 +18,7 @@ import torch
 from safetensors import safe_open
 
 from attnscope.errors import NotKept, RecordingError
-from attnscope.recording import Recording, Site, load, packing, sheet, writing
+from attnscope.recording import Recording, Site, folders, load, packing, sheet, writing
 
 MakeSite = Callable[..., Site]
 RecordingOf = Callable[..., Recording]
@@ -88,7 +88,7 @@ def test_tensors_of_whole_blocks_are_mapped_and_not_copied(tmp_path: Path) -> No
         "n": torch.ones(5, dtype=torch.int64),
         "q": torch.ones(4, 16),
     }
-    file.write_bytes(b"".join(sheet._bytes(given)))
+    file.write_bytes(b"".join(piece for _, pieces in sheet._parts(given) for piece in pieces))
     with safe_open(file, "pt") as opened:
         places = {name: opened.get_tensor(name).data_ptr() % 64 for name in given}
         assert all(torch.equal(opened.get_tensor(name), x) for name, x in given.items())
@@ -106,7 +106,7 @@ def test_a_summary_alone_comes_back(make_site: MakeSite, recording_of: Recording
 
 def test_tokens_missing_layers_and_versions_are_in_the_manifest(saved: Path) -> None:
     manifest = json.loads((saved / "manifest.json").read_text())
-    assert manifest["format"] == "attnscope recording" and manifest["version"] == 2
+    assert manifest["format"] == "attnscope recording" and manifest["version"] == 3
     assert manifest["libraries"]["torch"] == torch.__version__.split("+")[0] or manifest["libraries"]["torch"]
     assert load(saved).tokens == ["a"] * 37
     assert sorted(path.name for path in saved.iterdir()) == [
@@ -148,7 +148,7 @@ def test_a_save_that_fails_leaves_the_old_one(
     real = writing._write_bytes
 
     def full(path: Path, data: bytes) -> None:
-        if path.name == "manifest.json":
+        if path.name.startswith("manifest.json"):
             raise OSError(28, "No space left on device")
         real(path, data)
 
@@ -190,9 +190,23 @@ def test_every_half_state_of_a_save_is_understood(
     assert len(load(saved, verify=True).sites) == 1
 
 
-def test_what_a_killed_save_left_is_cleared_by_a_later_one_unless_it_may_still_be_written(
+def test_what_a_killed_save_left_is_cleared_by_the_next_unless_somebody_still_writes_it(
     saved: Path, make_site: MakeSite, recording_of: RecordingOf
 ) -> None:
+    alive = writing.Partial(saved)
+    dead = saved.parent / ".look.new-dead"
+    dead.mkdir()
+    recording_of(make_site()).save(saved)
+    assert sorted(path.name for path in saved.parent.iterdir()) == [alive.home.path.name, "look"]
+    alive.commit(recording_of(make_site(), tokens=["alive"]))
+    assert [path.name for path in saved.parent.iterdir()] == ["look"]
+    assert load(saved, verify=True).tokens == ["alive"]
+
+
+def test_where_the_system_has_no_locks_a_folder_that_grew_within_the_hour_is_left_alone(
+    saved: Path, make_site: MakeSite, recording_of: RecordingOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders.sys, "platform", "win32")
     dead, alive = saved.parent / ".look.new-dead", saved.parent / ".look.new-alive"
     for folder in (dead, alive):
         folder.mkdir()
@@ -201,19 +215,44 @@ def test_what_a_killed_save_left_is_cleared_by_a_later_one_unless_it_may_still_b
     assert sorted(path.name for path in saved.parent.iterdir()) == [".look.new-alive", "look"]
 
 
+def test_a_whole_recording_whose_place_is_free_is_put_there_by_the_next_writer(
+    saved: Path, make_site: MakeSite, recording_of: RecordingOf
+) -> None:
+    saved.rename(saved.parent / ".look.old-abc")
+    partial = writing.Partial(saved)
+    assert load(saved, verify=True).tokens == ["a"] * 37
+    partial.discard()
+    assert [path.name for path in saved.parent.iterdir()] == ["look"]
+
+
+def test_what_came_into_the_place_meanwhile_is_not_replaced(
+    tmp_path: Path, make_site: MakeSite, recording_of: RecordingOf
+) -> None:
+    partial = writing.Partial(tmp_path / "look")
+    (tmp_path / "look").write_text("years of work")
+    with pytest.raises(RecordingError, match="look exists and is not a recording"):
+        partial.commit(recording_of(make_site()))
+    partial.discard()
+    assert [path.name for path in tmp_path.iterdir()] == ["look"]
+
+
 def test_a_save_is_done_when_its_folder_is_in_place_whatever_tidying_up_meets(
     saved: Path, make_site: MakeSite, recording_of: RecordingOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (saved.parent / ".look.new-gone").symlink_to(saved.parent / "nowhere")
+    real = os.open
 
-    def refuses(*_: object) -> None:
-        raise OSError(22, "Invalid argument")
+    def refuses(path: Path, *more: int) -> int:
+        if Path(path).is_dir():
+            raise OSError(22, "Invalid argument")
+        return real(path, *more)
 
     monkeypatch.setattr(os, "open", refuses)
     recording = recording_of(make_site("full"))
     partial = writing.Partial(saved)
     kept = partial.keep(recording.sites[0], "run0000-site0000.safetensors")
     recording.runs[0].sites[0] = kept
+    monkeypatch.setattr(folders.shutil, "rmtree", lambda *args, **kwargs: None)
     partial.commit(recording)
     monkeypatch.undo()
     assert len(load(saved, verify=True).sites) == 1

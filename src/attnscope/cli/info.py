@@ -72,6 +72,8 @@ def _run(recording: Recording, run: Run) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any], quick: bool) -> list[str]:
+    from attnscope.recording.room import size
+
     checked = "sizes and headers checked" if quick else "every file checked"
     lines = [f"{facts['folder']}: {size(facts['bytes'])}, {checked}"]
     model = ", ".join(
@@ -108,6 +110,8 @@ def _site_line(site: dict[str, Any]) -> str:
 
 def _details(site: dict[str, Any]) -> list[str]:
     """Return what is known of a site beside its sizes, a line each."""
+    from attnscope.recording.room import size
+
     lines = [f"mask: {site['sight']['words']}"]
     group = site["heads"] // max(1, site["key_heads"])
     if group > 1:
@@ -129,17 +133,6 @@ def _details(site: dict[str, Any]) -> list[str]:
     if site["bytes"] is not None:
         lines.append(f"{size(site['bytes'])} on disk: {', '.join(site['tensors']) or 'sums'}")
     return lines
-
-
-def size(count: int) -> str:
-    """Return a number of bytes as a person reads it.
-
-    >>> size(812), size(81_200), size(5 * 2**20)
-    ('812 bytes', '79.3 KB', '5.0 MB')
-    """
-    if count < 1024:
-        return f"{count} bytes"
-    return f"{count / 2**10:,.1f} KB" if count < 2**20 else f"{count / 2**20:,.1f} MB"
 
 
 def _worst(heads: list[dict[str, Any]], allowed: dict[str, float]) -> str:

@@ -12,6 +12,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "look": ("attnscope.cli.look", "Print where one token of a text looks: a row of weights."),
     "record": ("attnscope.cli.record", "Record a model on a text, or while it writes one, to a folder."),
     "info": ("attnscope.cli.info", "Say what a saved recording holds."),
+    "verify": ("attnscope.cli.verify", "Compare every file of a saved recording with its checksums."),
     "lesson": ("attnscope.cli.lesson", "Print the lesson's experiments, or write the lesson as one file."),
     "train": ("attnscope.cli.train", "Train a small language model on a text file."),
     "sample": ("attnscope.cli.sample", "Let a trained model write a text."),

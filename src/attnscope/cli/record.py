@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnscope.cli.info import size
 from attnscope.cli.progress import line
 from attnscope.cli.texts import model_options, read_text, text_options
 
@@ -216,6 +215,8 @@ def _facts(recording: Recording, encoded: Encoded, folder: Path) -> dict[str, An
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
+    from attnscope.recording.room import size
+
     count = f"{facts['tokens']:,} tokens" if facts["tokens"] != 1 else "1 token"
     if facts["answer"] is not None:
         count += f" and {facts['answer']:,} of the decoder"

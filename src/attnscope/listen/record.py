@@ -20,7 +20,8 @@ from attnscope.listen.session import Progress, Session
 from attnscope.listen.silent import silent
 from attnscope.recording import NotShown, Recording
 from attnscope.recording.recording import Tokens
-from attnscope.recording.writing import Partial, cannot_write
+from attnscope.recording.room import cannot_write
+from attnscope.recording.writing import Partial
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attnscope.recording.cell import Cell
 from attnscope.recording.places import Places
-from attnscope.recording.reading import load
+from attnscope.recording.reading import Fault, Verified, load, verify
 from attnscope.recording.recording import NotShown, Recording, Run
 from attnscope.recording.site import Site
 
-__all__ = ["Cell", "NotShown", "Places", "Recording", "Run", "Site", "load"]
+__all__ = ["Cell", "Fault", "NotShown", "Places", "Recording", "Run", "Site", "Verified", "load", "verify"]

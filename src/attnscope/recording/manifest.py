@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attnscope.errors import BrokenRecording
+from attnscope.recording.files import CHANGED, broken, parsed, read_whole
 from attnscope.recording.packing import dtype_name
 
 if TYPE_CHECKING:
@@ -16,8 +20,13 @@ if TYPE_CHECKING:
 
 NAME = "manifest.json"
 FORMAT = "attnscope recording"
-VERSION = 2
-"""2: sites joined from several calls, with `segment`, `calls`, and the forwards of a run."""
+VERSION = 3
+"""2: sites joined from several calls, with `segment`, `calls`, and the forwards of a run.   3: a checksum for
+each tensor, where 1 and 2 have one for each file.
+"""
+
+LARGEST = 2**28
+"""Bytes of a manifest: 131,072 places with their tokens take 30 MB."""
 
 PLAIN = (
     "index", "name", "order", "layer", "kind", "stack", "route", "batch", "heads", "key_heads", "tq", "tk",
@@ -54,6 +63,41 @@ def facts(site: Site) -> dict[str, Any]:
     return plain
 
 
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder, of this format or an older one, as it was sealed. Raises BrokenRecording."""
+    path = folder / NAME
+    if not os.path.lexists(path):
+        raise broken(path, "it is missing, so the folder is not a recording, or not a whole one")
+    try:
+        manifest = parsed(read_whole(path, LARGEST))
+    except BrokenRecording:
+        raise
+    except ValueError as error:
+        raise broken(path, f"it cannot be read as JSON ({error})") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise broken(path, f"it does not say {FORMAT!r}: some other program wrote it")
+    number = manifest.get("version")
+    if type(number) is not int or not 1 <= number <= VERSION:
+        made = manifest.get("libraries")
+        by = made.get("attnscope", "a newer version") if isinstance(made, dict) else "a newer version"
+        raise BrokenRecording(
+            f"{path}: format {number!r}, written by attnscope {by}",
+            file=NAME, fault=f"it has the format {number!r}",
+            wanted=f"Format {VERSION} or older", hint="Update attnscope to read it",
+        )  # fmt: skip
+    if manifest.get("checksum") != seal(manifest):
+        raise broken(path, CHANGED.replace("its checksum", "its own checksum"))
+    return manifest
+
+
+def checksum_in(folder: Path) -> str | None:
+    """The checksum that the manifest of a folder carries; None where it cannot be read."""
+    try:
+        return str(read_manifest(folder)["checksum"])
+    except BrokenRecording:
+        return None
+
+
 def libraries() -> dict[str, str]:
     """The versions of what made the recording; transformers only where it is in use."""
     names = [
@@ -74,5 +118,5 @@ def libraries() -> dict[str, str]:
 def seal(manifest: dict[str, Any]) -> str:
     """The checksum of everything else in the manifest."""
     rest = {name: value for name, value in manifest.items() if name != "checksum"}
-    text = json.dumps(rest, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -14,51 +14,59 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from attnscope.recording.calls import order_of
+from attnscope.recording.header import NAMES
+from attnscope.recording.ondisk import OnDisk
 from attnscope.recording.packing import ALIGNED, Tensors, pack_calls, pack_record, pack_scoring
 from attnscope.recording.site import Site
 from attnscope.recording.strips import bytes_of
-
-NAMES = {
-    torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
-    torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8",
-    torch.bool: "BOOL",
-}  # fmt: skip
 
 PIECE = 2**22
 """Bytes that are written together."""
 
 
 def write_site(site: Site, path: Path) -> dict[str, Any]:
-    """Writes everything that a site holds; what the manifest says of the file: its name, length, checksum,
-    the memory orders of its tensors, and what is plain data.
+    """Writes everything that a site holds; what the manifest says of the file: its name, length and header,
+    the checksums and memory orders of its tensors, and what is plain data.
 
     Raises RecordingError for a mask too large to store, OSError where the system refuses.
     """
     tensors, stored = _pack(site)
     orders = {name: list(order_of(tensor)) for name, tensor in tensors.items()}
     lying = {name: x.detach().permute(orders[name]) for name, x in tensors.items()}
-    size, digest = 0, hashlib.sha256()
+    sums, size = dict[str, Any](), 0
     with path.open("xb") as file:
-        for piece in _bytes(lying):
-            file.write(piece)
-            digest.update(piece)
-            size += len(piece)
+        for name, pieces in _parts(lying):
+            found = hashlib.sha256()
+            for piece in pieces:
+                file.write(piece)
+                found.update(piece)
+                size += len(piece)
+            sums[name] = found.hexdigest()
         file.flush()
         os.fsync(file.fileno())
     return {
-        "file": path.name, "bytes": size, "sha256": digest.hexdigest(), "stored": stored,
+        "file": path.name, "bytes": size, "header": sums.pop(""), "sums": sums, "stored": stored,
         "orders": {name: order for name, order in orders.items() if order != sorted(order)},
-        "names": sorted(tensors),
     }  # fmt: skip
 
 
-def _bytes(tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
-    """The file, piece by piece. Tensors that fill whole blocks of 64 bytes come first, and so begin at one;
-    then wide numbers before narrow ones, so that each is where its dtype may be.
+def size_of(site: Site) -> int:
+    """About how many bytes a site's file takes: its tensors, the mask left out."""
+    if isinstance(site.shelf, OnDisk):
+        return site.shelf.size
+    held = [site.shelf.tensor(name) for name in ("q", "k", "v", "out")]
+    rows = [site.normaliser.peak, site.normaliser.logsum]
+    sums = [] if site.shelf.summary is None else pack_record(site.shelf.summary, "")[0].values()
+    return sum(x.numel() * x.dtype.itemsize for x in (*held, *rows, *sums) if x is not None)
+
+
+def _parts(tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
+    """The file, part by part, each in pieces: the header, named "", then each tensor. Those that fill whole
+    blocks of 64 bytes come first, and so begin at one; then wide numbers before narrow ones, so that each is
+    where its dtype may be.
     """
 
     def place(name: str) -> tuple[bool, int, str]:
@@ -75,11 +83,15 @@ def _bytes(tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
         }  # fmt: skip
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + 8) % ALIGNED)
-    yield struct.pack("<Q", len(text)) + text
+    yield "", iter([struct.pack("<Q", len(text)) + text])
     for name in names:
-        data = bytes_of(tensors[name])
-        for i in range(0, len(data), PIECE):
-            yield data[i : i + PIECE]
+        yield name, _pieces(tensors[name])
+
+
+def _pieces(x: Tensor) -> Iterator[memoryview]:
+    data = bytes_of(x)
+    for i in range(0, len(data), PIECE):
+        yield data[i : i + PIECE]
 
 
 def _pack(site: Site) -> tuple[Tensors, dict[str, Any]]:

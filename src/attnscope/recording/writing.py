@@ -1,8 +1,5 @@
 """A recording written to disk: one safetensors file a site, the manifest last, the folder whole or not at
 all.
-
-The folder is built as `.NAME.new-…` beside its place. An older recording is moved aside to `.NAME.old-…`,
-the new one moved in, the old one removed; `load` understands every state in between.
 """
 
 from __future__ import annotations
@@ -11,36 +8,35 @@ import json
 import os
 import re
 import shutil
-import time
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from attnscope.errors import RecordingError
-from attnscope.recording.manifest import FORMAT, NAME, VERSION, describe, libraries, seal
+from attnscope.recording.entries import shelf_of
+from attnscope.recording.folders import begin, one_at_a_time, put_in_place, sync
+from attnscope.recording.manifest import FORMAT, LARGEST, NAME, VERSION, describe, libraries, seal
+from attnscope.recording.ondisk import Home
 from attnscope.recording.places import PICTURE, file_name
-from attnscope.recording.reading import Home, shelf_of
 from attnscope.recording.recording import Recording
-from attnscope.recording.sheet import write_site
+from attnscope.recording.room import cannot_write, need, size
+from attnscope.recording.sheet import size_of, write_site
 from attnscope.recording.site import Site
 from attnscope.recording.strips import FileStrip
 
 OWN = re.compile(r"run\d{4,}-site\d{4,}\.safetensors")
 """The names that files of sites have."""
 
-ABANDONED = 3600.0
-"""Seconds without a file that is new or has grown, after which a half-written folder is abandoned."""
-
 
 def write(recording: Recording, path: Path) -> Path:
     """The recording as a folder at `path`. Raises RecordingError where something else is in its place, or
-    where the system refuses.
+    where the system refuses; NoRoom where the disk cannot hold it.
     """
     partial = Partial(path)
     try:
+        need(path, sum(size_of(site) for run in recording.runs for site in run.sites))
         return partial.commit(recording)
     except BaseException:
         partial.discard()
@@ -56,15 +52,15 @@ class Partial:
 
     path: Path
     home: Home = field(init=False)
+    _lock: int | None = field(default=None, init=False)
     _written: dict[Site, dict[str, Any]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.path = Path(os.path.abspath(self.path))  # noqa: PTH100 - resolve() would follow a link
         with self._refusals():
             _refuse_foreign(self.path)
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.home = Home(self.path.parent / f".{self.path.name}.new-{uuid.uuid4().hex[:12]}")
-            self.home.path.mkdir()
+            folder, self._lock = begin(self.path)
+        self.home = Home(folder)
 
     def strip(self, name: str) -> FileStrip:
         """Room for a tensor that grows, in a file of that name."""
@@ -79,18 +75,27 @@ class Partial:
 
     def commit(self, recording: Recording) -> Path:
         """Writes what is not written yet, the manifest last, and puts the folder in its place."""
+        fresh = self.home.path
         with self._refusals():
-            _fill(recording, self.home.path, self._written)
-            _put_in_place(self.home.path, self.path)
-        self.home.path = self.path  # from here on it is saved, whatever tidying up meets
-        _sync(self.path.parent)
-        _clear_leftovers(self.path)
+            manifest = _fill(recording, fresh, self._written)
+            with one_at_a_time(self.path.parent):
+                _refuse_foreign(self.path)
+                _write_manifest(fresh, manifest)
+                put_in_place(fresh, self.path)
+                self.home.path, self.home.checksum = self.path, manifest["checksum"]
+                self._let_go()
         return self.path
 
     def discard(self) -> None:
         """Removes the folder, if it is not in its place."""
         if self.home.path != self.path:
             shutil.rmtree(self.home.path, ignore_errors=True)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
@@ -98,15 +103,6 @@ class Partial:
             yield
         except OSError as error:
             raise cannot_write(error, self.path) from error
-
-
-def cannot_write(error: OSError, path: Path) -> RecordingError:
-    """What the system refused, in a sentence."""
-    return RecordingError(
-        f"{error.filename or path} cannot be written: {error.strerror or error}",
-        wanted="A place with room, in which files may be made",
-        hint="Choose another path; an older recording in this place is as it was",
-    )
 
 
 def check_place(path: Path) -> None:
@@ -120,31 +116,8 @@ def check_place(path: Path) -> None:
         ) from error
 
 
-def _put_in_place(fresh: Path, path: Path) -> None:
-    """The old recording aside, the new one in, the old one back where that fails."""
-    old = path.parent / fresh.name.replace(".new-", ".old-")
-    try:
-        if path.exists():
-            path.rename(old)
-        fresh.rename(path)
-    except BaseException:
-        if old.exists() and not path.exists():
-            old.rename(path)
-        raise
-
-
-def _clear_leftovers(path: Path) -> None:
-    """Removes what killed saves left beside `path`, which is whole now; not what may still be written."""
-    name = _literal(path.name)
-    for left in path.parent.glob(f".{name}.old-*"):
-        shutil.rmtree(left, ignore_errors=True)
-    for left in path.parent.glob(f".{name}.new-*"):
-        with suppress(OSError):  # another save may be taking it away, or it is somebody else's
-            if time.time() - max(one.stat().st_mtime for one in (left, *left.iterdir())) > ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
-
-
-def _fill(recording: Recording, folder: Path, written: Mapping[Site, dict[str, Any]]) -> None:
+def _fill(recording: Recording, folder: Path, written: Mapping[Site, dict[str, Any]]) -> dict[str, Any]:
+    """Everything but the manifest, which it gives."""
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -155,18 +128,32 @@ def _fill(recording: Recording, folder: Path, written: Mapping[Site, dict[str, A
         for site, entry in zip(run.sites, described["sites"], strict=True):
             name = f"run{run.index:04d}-site{site.index:04d}.safetensors"
             of_file = written[site] if site in written else write_site(site, folder / name)
-            entry.update({key: value for key, value in of_file.items() if key != "names"})
+            entry.update(of_file)
     for left in folder.glob("*.growing"):
         left.unlink()
     for stack, places in recording.places.items():
         if places.picture is not None:
             _write_bytes(folder / file_name(stack), places.picture)
     try:
-        text = json.dumps(manifest | {"checksum": seal(manifest)}, indent=1, ensure_ascii=False)
-    except TypeError as error:
+        return manifest | {"checksum": seal(manifest)}
+    except (TypeError, ValueError) as error:
         raise RecordingError(f"The recording's tokens or model cannot be written as JSON: {error}") from error
-    _write_bytes(folder / NAME, text.encode())
-    _sync(folder)
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Under another name first: where a manifest stands, it is whole."""
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False)
+    data = text.encode("utf-8", "backslashreplace")  # half a surrogate pair is written as JSON escapes it
+    if len(data) > LARGEST:
+        raise RecordingError(
+            f"What is said of the recording and its tokens takes {size(len(data))}",
+            wanted=f"At most {size(LARGEST)}",
+            hint="Record a shorter text",
+        )
+    unfinished = folder / f"{NAME}.unfinished"
+    _write_bytes(unfinished, data)
+    unfinished.rename(folder / NAME)
+    sync(folder)
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -205,19 +192,3 @@ def _write_bytes(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Makes the names in a folder lasting, where the system can: some file systems refuse."""
-    if os.name != "posix":
-        return
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _literal(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
