@@ -113,6 +113,7 @@ def command(
     subject = open_model(model, dtype=dtype, attention=attention)
     encoded = _encoded(subject, given, target, chat)
     writing = None if generate is None else Writing(generate, temperature or 0.0, seed or 0)
+    _say_room(subject, encoded, folder, generate or 0, (keep, layers, heads))
     recording, encoded = record_text(
         subject, encoded, writing=writing, kept=Kept(layers, heads, keep), path=folder, progress=_progress()
     )
@@ -122,6 +123,27 @@ def command(
         return
     for said in _lines(facts):
         click.echo(said)
+
+
+def _say_room(
+    subject: Subject,
+    encoded: Encoded,
+    folder: Path,
+    written: int,
+    kept: tuple[str, list[int] | None, list[int] | None],
+) -> None:
+    """Say how much will be written and how much the disk holds. Raises NoRoom where that is too little."""
+    from attnscope.listen.collect import Wanted
+    from attnscope.listen.expected import expected_bytes
+    from attnscope.recording.room import free_at, need, size
+
+    keep, layers, heads = kept
+    wanted = Wanted(keep, None if layers is None else frozenset(layers), heads)
+    about = expected_bytes(subject.module, 1, len(encoded.tokens) + written, wanted)
+    if about is not None:
+        need(folder, about)
+    said = "How much this takes is not known beforehand" if about is None else f"About {size(about)}"
+    click.echo(f"{said}; {size(free_at(folder))} free", err=True)
 
 
 def _given(text: str | None, file: str | None, out: str) -> str:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from attnscope.errors import NothingRecorded, RecordingError, ShapeError
 from attnscope.listen import generating, hooks, owners
 from attnscope.listen.collect import KEEPS, Wanted
+from attnscope.listen.expected import check_room
 from attnscope.listen.nothing import nothing
 from attnscope.listen.routes import huggingface
 from attnscope.listen.session import Progress, Session
@@ -46,13 +47,17 @@ def record(
 
     Gives the Recording, which fills while the model runs. Each forward is a run, and so is each generate(),
     with all of its steps. Raises NothingRecorded at the end of the block where nothing was heard, or at its
-    start where the model is compiled; RecordingError for options that mean nothing.
+    start where the model is compiled; RecordingError for options that mean nothing; NoRoom where the disk
+    cannot hold the recording, at the start where `tokens` and the model's config tell it, else at the end of
+    the block: the model runs on as it would.
     """
     _check(model, keep)
     _refuse_compiled(model)
     model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
     wanted = Wanted(keep, _numbers(layers), heads)
     recording = Recording(tokens=_tokens(tokens), model=_described(model), keep=keep)
+    if path is not None:
+        check_room(Path(path), model, recording.tokens, wanted)
     partial = None if path is None else Partial(Path(path))
     session = Session(model, recording, wanted, progress, partial)
     try:
@@ -69,12 +74,12 @@ def _end(session: Session, partial: Partial | None) -> None:
     """What is missing is said, and a recording on disk is put in its place."""
     recording = session.recording
     recording.missing.extend(_missing(session))
+    if partial is not None and session.fault is not None:
+        fault = session.fault
+        raise cannot_write(fault, partial.path) if isinstance(fault, OSError) else fault
     if not session.taken:
         raise nothing(session, recording.missing)
     if partial is not None:
-        if session.fault is not None:
-            fault = session.fault
-            raise cannot_write(fault, partial.path) if isinstance(fault, OSError) else fault
         partial.commit(recording)
 
 

@@ -11,6 +11,7 @@ from attnscope.errors import AttnscopeError
 from attnscope.listen import collect, summed
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.collect import Wanted
+from attnscope.listen.expected import Keeping
 from attnscope.listen.frames import Frame
 from attnscope.listen.naming import own_number
 from attnscope.listen.quiet import quiet
@@ -122,9 +123,12 @@ class Session:
             frame.log.heard.setdefault(frame.name, None)
             self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, reason))
 
-    @staticmethod
-    def _on_disk(log: RunLog, partial: Partial, number: int) -> None:
-        log.keep = lambda site: partial.keep(site, f"run{number:04d}-site{site.index:04d}.safetensors")
+    def _on_disk(self, log: RunLog, partial: Partial, number: int) -> None:
+        def name(site: Site) -> str:
+            return f"run{number:04d}-site{site.index:04d}.safetensors"
+
+        one_by_one = {} if log.whole else self._modules  # what is joined lies on the disk already
+        log.keep = Keeping(partial, one_by_one, self.wanted, name)
         log.strip = lambda name: partial.strip(f"run{number:04d}.{name}")
 
     def _collect(self, frame: Frame, make: Callable[[], Call | Summed]) -> str | None:
