@@ -1,5 +1,5 @@
-"""What a recording will take: told beforehand, refused where the disk cannot hold it, and a disk that fills up
-in the middle changes nothing but the recording.
+"""What a recording will take: told beforehand, refused where the disk cannot hold it. A disk that fills up in
+the middle changes nothing but the recording.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Tiny = Callable[..., nn.Module]
 Inputs = Callable[..., dict[str, Tensor]]
 
 WANTS = [
-    Wanted("qkv"), Wanted("all"), Wanted("qk", frozenset({1})), Wanted("qkv", None, [0, 3]), Wanted("summary"),
+    Wanted("qkv"), Wanted("all"), Wanted("qk", frozenset({1})), Wanted("qkv", None, [0, 3]),
+    Wanted("summary"),
 ]  # fmt: skip
 
 
@@ -80,7 +81,8 @@ from attnscope.errors import NoRoom
 from attnscope.gpt import GPT, CharacterTokenizer, GPTConfig
 from attnscope.listen import record
 from attnscope.recording import load, verify
-model = GPT(GPTConfig(30, 400, 5, 3, 24), CharacterTokenizer("".join(map(chr, range(97, 127)))), seed=4).eval()
+letters = CharacterTokenizer("".join(map(chr, range(97, 127))))
+model = GPT(GPTConfig(30, 400, 5, 3, 24), letters, seed=4).eval()
 ids = torch.arange(300)[None] % 30
 where, told = Path(sys.argv[1]) / "look", {{}}
 

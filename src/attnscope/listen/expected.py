@@ -34,7 +34,7 @@ def expected_bytes(model: nn.Module, batch: int, tokens: int, wanted: Wanted) ->
     """About how many bytes a forward over so many tokens takes when it is recorded, from the sizes in the
     model's config; None where they do not say it (an encoder beside a decoder, a config of other names).
     """
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     if hasattr(config, "get_text_config"):
         config = config.get_text_config()
     layers = _number(config, "num_hidden_layers", "n_layers")
