@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn, overrides
-from torch.nn.modules import module as module_internals
-from torch.overrides import _get_current_function_mode_stack
+from torch import Tensor, nn
 
 from attnscope.errors import NothingRecorded, NotKept, RecordingError, ShapeError
 from attnscope.listen import record
 from attnscope.recording import load
+from tests.listen.traces import traces
 
 Inputs = Callable[..., dict[str, Tensor]]
 Tiny = Callable[..., nn.Module]
-
-
-def traces() -> list[Any]:
-    """All that a recording might leave behind."""
-    from transformers.modeling_utils import AttentionInterface
-
-    return [
-        AttentionInterface.__dict__.get("get_interface"),
-        AttentionInterface.__dict__.get("__getitem__"),
-        dict(module_internals._global_forward_pre_hooks),
-        dict(module_internals._global_forward_hooks),
-        dict(module_internals._global_forward_hooks_always_called),
-        _get_current_function_mode_stack(),
-        overrides.has_torch_function,
-        threading.Thread.start,
-    ]
 
 
 def test_everything_is_put_back(tiny: Tiny, inputs: Inputs) -> None:

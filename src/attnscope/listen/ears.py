@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -72,8 +73,8 @@ class Ears(TorchFunctionMode):
         return result
 
 
-def hide() -> Callable[[], None]:
-    """From here on Ears are no reason for torch's layers to take another path; returns what undoes it."""
+def hide(undo: ExitStack) -> None:
+    """From here on Ears are no reason for torch's layers to take another path; `undo` ends it."""
     has_torch_function = overrides.has_torch_function
 
     @functools.wraps(has_torch_function)
@@ -88,5 +89,5 @@ def hide() -> Callable[[], None]:
         finally:
             push(mode)
 
+    undo.callback(setattr, overrides, "has_torch_function", has_torch_function)
     setattr(overrides, "has_torch_function", without_us)  # noqa: B010 - mypy lets no function be replaced
-    return lambda: setattr(overrides, "has_torch_function", has_torch_function)

@@ -10,6 +10,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from attnscope.listen import modes
+from attnscope.listen.going import Going
 from attnscope.listen.layout import Lengths
 
 if TYPE_CHECKING:
@@ -38,44 +39,84 @@ class Noted:
 
 @dataclass(eq=False)
 class Frame:
-    """A module of a recorded model that is running."""
+    """A module of a recorded model that is running. going: its call.   outermost: with it a forward of the
+    run begins and ends.   handling: the exception that was being handled around it, if any.
+    """
 
     module: nn.Module
     name: str
     session: Session
     log: RunLog
+    going: Going
+    outermost: bool
+    handling: BaseException | None
     noted: Noted = field(default_factory=Noted)
+
+
+@dataclass(frozen=True, eq=False)
+class Generation:
+    """A generate() that is going on. depth: how many frames it was called under."""
+
+    module: nn.Module
+    session: Session
+    log: RunLog
+    depth: int
 
 
 @dataclass(eq=False)
 class Thread(threading.local):
-    """frames: outermost first.   generating: runs of generate() that are going on.   inside: where a route
+    """frames: outermost first.   generations: that are going on, outermost first.   inside: where a route
     puts what it hears within a call it is already listening to.   grids: probabilities on their way to a
     product.
     """
 
     frames: list[Frame] = field(default_factory=list)
-    generating: list[tuple[Session, RunLog]] = field(default_factory=list)
+    generations: list[Generation] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
     inside: list[Heard] | None = None
     mode: TorchFunctionMode | None = None
 
     @property
     def top(self) -> Frame | None:
-        """The innermost frame, if any."""
+        """The innermost frame that is still going on, if any."""
+        if self.frames and not self.frames[-1].going.on:
+            self.forget()
         return self.frames[-1] if self.frames else None
 
-    def generating_for(self, session: Session) -> RunLog | None:
-        """The run of a generate() that is going on in this thread for a recording, if any."""
-        return next((log for one, log in self.generating if one is session), None)
+    def log_of(self, session: Session) -> RunLog | None:
+        """The run of a recording that is going on in this thread: its innermost generate(), else its
+        outermost forward.
+        """
+        generation = self.generating(session)
+        if generation is not None:
+            return generation.log
+        return next((frame.log for frame in self.frames if frame.session is session), None)
 
-    def forget(self, depth: int) -> None:
-        """Drops frames that an interrupt left behind above `depth`."""
-        del self.frames[depth:]
-        self.grids = [grid for grid in self.grids if grid.frame in self.frames]
+    def generating(self, session: Session) -> Generation | None:
+        """The innermost generate() that is going on in this thread for a recording, if any."""
+        return next((one for one in reversed(self.generations) if one.session is session), None)
+
+    def enter(self, frame: Frame, mode: TorchFunctionMode) -> None:
+        """A module starts; with the first, listening does, by `mode`."""
         if not self.frames:
-            self.inside = None
-            self.drop_mode()
+            running[threading.current_thread()] = frame.session
+            self.push_mode(mode)
+        self.frames.append(frame)
+
+    def leave(self) -> Frame:
+        """The innermost module is over; with the last, listening is."""
+        return self._drop(self.frames[-1])
+
+    def forget(self, session: Session | None = None) -> None:
+        """Drops frames that are over without their hook (an interrupt, Ctrl-C, passes by it), and all of a
+        recording that is left.
+        """
+        for frame in [one for one in reversed(self.frames) if one.session is session or not one.going.on]:
+            self._drop(frame)
+            self.grids = [grid for grid in self.grids if grid.frame is not frame]
+            frame.log.cut.add(frame.name)
+            if frame.outermost:
+                frame.session.forward_over(frame.log)
 
     def push_mode(self, mode: TorchFunctionMode) -> None:
         """Starts listening in this thread."""
@@ -88,5 +129,16 @@ class Thread(threading.local):
         if mode is not None:
             modes.remove(mode)
 
+    def _drop(self, frame: Frame) -> Frame:
+        frame.going.end()
+        self.frames.remove(frame)
+        if not self.frames:
+            self.inside = None
+            self.drop_mode()
+            running.pop(threading.current_thread(), None)
+        return frame
 
+
+running: dict[threading.Thread, Session] = {}
+"""The threads that listen, each with the recording of its outermost frame."""
 here = Thread()

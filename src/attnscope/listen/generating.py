@@ -9,65 +9,61 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
-from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from attnscope.listen.frames import here
+from attnscope.listen.frames import Generation, here
+from attnscope.listen.going import Going
 from attnscope.listen.owners import owner_of
-
-_lock = threading.Lock()
-_users = 0
-_restore: list[Callable[[], None]] = []
+from attnscope.listen.session import Session
+from attnscope.listen.shared import Shared
 
 
-def acquire() -> None:
-    """One more recording is open. transformers is only looked at where it is in use already."""
-    global _users
-    with _lock:
-        _users += 1
-        utils = sys.modules.get("transformers.generation.utils")
-        if not _restore and utils is not None:
-            _patch(utils.GenerationMixin)
-
-
-def release() -> None:
-    """One recording fewer; with the last, everything is as it was."""
-    global _users
-    with _lock:
-        _users -= 1
-        if _users == 0:
-            while _restore:
-                _restore.pop()()
-
-
-def _length(made: Any) -> int | None:
-    """How many tokens there are in the end, prompt and padding included; None where that is not told."""
-    sequences = getattr(made, "sequences", made)
-    return sequences.shape[1] if isinstance(sequences, Tensor) and sequences.dim() == 2 else None
-
-
-def _patch(mixin: Any) -> None:
+def _patch(undo: ExitStack) -> bool:
+    """transformers is only looked at where it is in use already."""
+    mixin: Any = getattr(sys.modules.get("transformers.generation.utils"), "GenerationMixin", None)
+    if mixin is None:
+        return False
     generate = mixin.__dict__["generate"]
 
     @functools.wraps(generate)
     def heard(self: Any, *args: Any, **kwargs: Any) -> Any:
         session = owner_of(self)
-        if session is None or here.generating_for(session) is not None:
+        if session is None or _repeats(session, self):
             return generate(self, *args, **kwargs)
-        depth, log = len(here.frames), session.begin(session.name_of(self), whole=True)
-        here.generating.append((session, log))
+        log = session.begin(session.name_of(self), Going(sys._getframe()), whole=True)
+        if log is None:
+            return generate(self, *args, **kwargs)
+        one = Generation(self, session, log, len(here.frames))
+        here.generations.append(one)
         try:
             made = generate(self, *args, **kwargs)
             if "inputs_embeds" not in kwargs:  # else what comes back leaves the prompt out
                 log.tokens = _length(made)
             return made
         finally:
-            here.generating[:] = [pair for pair in here.generating if pair[1] is not log]
-            here.forget(depth)
+            here.generations.remove(one)
+            here.forget()
             session.end(log)
+            log.going.end()
 
+    undo.callback(setattr, mixin, "generate", generate)
     mixin.generate = heard
-    _restore.append(lambda: setattr(mixin, "generate", generate))
+    return True
+
+
+generation = Shared(_patch)
+
+
+def _repeats(session: Session, module: nn.Module) -> bool:
+    """Whether a generate() is that of the same module, which goes on: some call themselves."""
+    going = here.generating(session)
+    return going is not None and going.module is module and going.depth == len(here.frames)
+
+
+def _length(made: Any) -> int | None:
+    """How many tokens there are in the end, prompt and padding included; None where that is not told."""
+    sequences = getattr(made, "sequences", made)
+    return sequences.shape[1] if isinstance(sequences, Tensor) and sequences.dim() == 2 else None

@@ -8,8 +8,8 @@ answers for itself whether anybody listens.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import sys
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -18,83 +18,52 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 
 from attnscope.listen.ears import Ears, hide
 from attnscope.listen.frames import Frame, here
-from attnscope.listen.owners import owner_of
+from attnscope.listen.going import Going
+from attnscope.listen.owners import inherited, owner_of
 from attnscope.listen.routes import softmax
-from attnscope.listen.runs import RunLog
-from attnscope.listen.session import Session
-
-_lock = threading.Lock()
-_users = 0
-_undo: list[Callable[[], None]] = []
+from attnscope.listen.shared import Shared
 
 
-def acquire() -> None:
-    """One more recording is open."""
-    global _users
-    with _lock:
-        _users += 1
-        if _users == 1:
-            _undo.append(hide())
-            _undo.append(register_module_forward_pre_hook(_before).remove)
-            _undo.append(register_module_forward_hook(_after, always_call=True).remove)
+def _register(undo: ExitStack) -> bool:
+    hide(undo)
+    undo.callback(register_module_forward_pre_hook(_before).remove)
+    undo.callback(register_module_forward_hook(_after, always_call=True).remove)
+    return True
 
 
-def release() -> None:
-    """One recording fewer; with the last the hooks go."""
-    global _users
-    with _lock:
-        _users -= 1
-        if _users == 0:
-            while _undo:
-                _undo.pop()()
-
-
-def clear(session: Session) -> None:
-    """Forgets this thread's frames of a session: an interrupt (Ctrl-C) passes by the hooks that would end
-    them.
-    """
-    if any(frame.session is session for frame in here.frames):
-        for log in {id(frame.log): frame.log for frame in here.frames if frame.session is session}.values():
-            session.forward_over(log)
-        here.frames = [frame for frame in here.frames if frame.session is not session]
-        here.grids = [grid for grid in here.grids if grid.frame in here.frames]
-    if not here.frames:
-        here.inside = None
-        here.drop_mode()
+hooks = Shared(_register)
 
 
 def _before(module: nn.Module, args: Any) -> None:
     if torch.compiler.is_compiling() or torch._C._current_graph_task_id() != -1:
         return  # compiled code cannot be heard; in a backward pass, checkpointing calls its layers once more
+    if here.frames:
+        here.forget()
     session = owner_of(module)
     if session is None:
         return
     name = session.name_of(module)
-    if module is session.model and any(frame.module is module for frame in here.frames):
-        clear(session)
-    log = _log_of(session, name)
+    going = Going(sys._getframe(2))  # nn.Module._call_impl: what called this is over before _after is called
+    log = here.log_of(session) or inherited(session) or session.begin(name, going)
+    if log is None:
+        return
     log.entered.setdefault(name, module)
-    frame = Frame(module, name, session, log)
+    outermost = log.going.thread == going.thread and all(one.log is not log for one in here.frames)
+    frame = Frame(module, name, session, log, going, outermost, sys.exception())
     softmax.entered(frame, args)
-    if not here.frames:
-        here.push_mode(Ears())
-    here.frames.append(frame)
+    here.enter(frame, Ears())
 
 
 def _after(module: nn.Module, args: Any, result: Any) -> None:
-    frame = here.top
-    if frame is None or frame.module is not module:
+    if torch.compiler.is_compiling():
         return
-    here.frames.pop()
+    frame, caller = here.top, sys._getframe(1)
+    if frame is None or frame.going.frame not in (caller, caller.f_back):
+        return
+    if sys.exception() is not frame.handling:  # what it was at is not finished
+        frame.log.cut.add(frame.name)
+        here.grids = [grid for grid in here.grids if grid.frame is not frame]
+    here.leave()
     softmax.left(frame)
-    if not here.frames:
-        here.drop_mode()
-    if not any(one.log is frame.log for one in here.frames):
+    if frame.outermost:
         frame.session.forward_over(frame.log)
-
-
-def _log_of(session: Session, name: str) -> RunLog:
-    for frame in here.frames:
-        if frame.session is session:
-            return frame.log
-    return here.generating_for(session) or session.begin(name)

@@ -31,20 +31,20 @@ def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
             f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
             wanted="Layers and heads that the model has",
         )
-    if not session.logs and not session.elsewhere:
+    if not session.begun and not session.elsewhere:
         return NothingRecorded(
             f"The {kind} was not run inside the block, as far as could be heard",
             wanted="A forward of the model that was handed to record()",
             hint="A function compiled around the model makes its calls out of hearing: run it inside "
             'torch.compiler.set_stance("force_eager"). Of nested recordings of one model the innermost hears',
         )
-    if not session.logs:
+    if not session.begun:
         return NothingRecorded(
             f"The {kind} ran {session.elsewhere} times, in threads that were started outside the block",
             wanted="Calls from the block's own thread, or from threads started inside it",
             hint="Open the block inside the thread that runs the model",
         )
-    entered = {name: module for log in session.logs for name, module in log.entered.items()}
+    entered = session.entered
     ran = f"The {kind} ran, and no attention call was heard"
     if missing and all(without_softmax(entered[one.name]) for one in missing if one.name in entered):
         return NothingRecorded(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +14,24 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.errors import NothingRecorded, RecordingError, ShapeError
-from attnscope.listen import generating, hooks, owners
+from attnscope.listen import owners
 from attnscope.listen.collect import KEEPS, Wanted
 from attnscope.listen.expected import check_room
+from attnscope.listen.frames import here, running
+from attnscope.listen.generating import generation
+from attnscope.listen.hooks import hooks
 from attnscope.listen.nothing import nothing
-from attnscope.listen.routes import huggingface
-from attnscope.listen.session import Progress, Session
-from attnscope.listen.silent import silent
+from attnscope.listen.routes.huggingface import registry
+from attnscope.listen.session import POLL, Progress, Session
 from attnscope.recording import NotShown, Recording
 from attnscope.recording.recording import Tokens
 from attnscope.recording.room import cannot_write
 from attnscope.recording.writing import Partial
+
+PATIENCE = 10.0
+"""Seconds that the end of the block waits for forwards and generations of other threads."""
+LONGEST_PAUSE = 0.5
+"""Seconds between two looks at whether threads that ran on are out of their forwards."""
 
 
 @contextmanager
@@ -63,9 +72,10 @@ def record(
     try:
         with _listening(session):
             yield recording
-        _end(session, partial)
+        if session.own_process:
+            _end(session, partial)
     except BaseException:
-        if partial is not None:
+        if partial is not None and session.own_process:
             partial.discard()
         raise
 
@@ -85,29 +95,44 @@ def _end(session: Session, partial: Partial | None) -> None:
 
 @contextmanager
 def _listening(session: Session) -> Iterator[None]:
-    undo: list[Callable[[], None]] = []
-    try:
-        hooks.acquire()
-        undo.append(hooks.release)
-        huggingface.acquire(session.model)
-        undo.append(huggingface.release)
-        generating.acquire()
-        undo.append(generating.release)
+    """Everything that is switched on for a recording is switched off on any way out."""
+    with ExitStack() as undo:
+        undo.callback(_let_go, session)
+        for one in (hooks, registry, generation):
+            one.hold(session)
+        undo.callback(owners.leave, session)
         owners.enter(session)
-        undo.append(lambda: owners.leave(session))
-        yield
-    finally:
-        hooks.clear(session)
-        for step in reversed(undo):
-            step()
+        try:
+            yield
+            here.forget(session)
+            session.close(PATIENCE)
+        finally:
+            here.forget(session)
+            session.close(0.0)
+
+
+def _let_go(session: Session) -> None:
+    """The hooks stay until every thread is out of the forwards that were begun under them."""
+    for one in (registry, generation):
+        one.let_go(session)
+    late = [thread for thread, its in list(running.items()) if its is session]
+    if late:
+        hooks.hold(late)
+        threading.Thread(target=_when_over, args=(late,), daemon=True).start()
+    hooks.let_go(session)
+
+
+def _when_over(late: list[threading.Thread]) -> None:
+    pause = POLL
+    while any(thread.is_alive() and thread in running for thread in late):
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    hooks.let_go(late)
 
 
 def _missing(session: Session) -> list[NotShown]:
     """The calls that were refused, then the modules that were silent; each module once."""
-    found = dict(session.refused)
-    for log in session.logs:
-        for one in silent(log.entered, [*log.heard, *found], log.foreign):
-            found.setdefault(one.name, one)
+    found = {**session.silent, **session.refused}
     return sorted(found.values(), key=lambda one: (one.layer is None, one.layer or 0))
 
 

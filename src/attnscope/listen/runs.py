@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from torch import nn
 
 from attnscope.core.arithmetic import Arithmetic
+from attnscope.listen.going import Going
 from attnscope.listen.naming import Label
 from attnscope.listen.reading import Reader
 from attnscope.recording import NotShown, Run
@@ -16,6 +19,9 @@ from attnscope.recording.joining import Forward, Joining
 from attnscope.recording.piece import Piece
 from attnscope.recording.site import Site
 from attnscope.recording.strips import MemoryStrip, Strip
+
+if TYPE_CHECKING:
+    from attnscope.listen.session import Session
 
 Key = tuple[str, int]
 """A module's name, and how many of its calls came before in the same forward."""
@@ -25,17 +31,23 @@ Keep = Callable[[Site], Site]
 
 @dataclass(eq=False)
 class RunLog:
-    """What happens in one run. whole: a generate(), whose calls are joined.   keep(site): puts a site that is
-    complete where sites are kept.   strip(name): makes room for a tensor that grows.   foreign: modules whose
-    softmax was no grid of attention, with what it was.   tokens: how many there were when it ended.
+    """What happens in one run. going: its call.   whole: a generate(), whose calls are joined.   keep(site):
+    puts a site that is complete where sites are kept.   strip(name): makes room for a tensor that grows.
+    entered: the modules that ran, in order.   cut: those of them that an exception ended.   foreign: those
+    whose softmax was no grid of attention, with what it was.   tokens: how many there were when it ended.
+    guard: held by who adds to it, or ends it.
     """
 
     run: Run
+    session: Session = field(repr=False)
+    going: Going
     whole: bool = False
+    guard: threading.RLock = field(default_factory=threading.RLock, repr=False)
     keep: Keep = field(default=lambda site: site, repr=False)
     strip: Callable[[str], Strip] = field(default=lambda name: MemoryStrip(), repr=False)
     reader: Reader = field(default_factory=Reader)
     entered: dict[str, nn.Module] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
     heard: dict[str, int | None] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     layers: dict[tuple[str, str], dict[Key, int]] = field(default_factory=dict)
@@ -76,8 +88,6 @@ class RunLog:
 
     def finish(self) -> list[NotShown]:
         """The run is over: what has grown becomes sites. Gives a sentence for each layer of several grids."""
-        if self.ended:
-            return []
         self.ended, self.reader = True, Reader()
         said = []
         for (name, _), joining in self.joinings.items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable
 
 from torch import nn
@@ -13,20 +15,32 @@ from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.collect import Wanted
 from attnscope.listen.expected import Keeping
 from attnscope.listen.frames import Frame
+from attnscope.listen.going import Going
 from attnscope.listen.naming import own_number
 from attnscope.listen.quiet import quiet
 from attnscope.listen.runs import RunLog
+from attnscope.listen.silent import silent
 from attnscope.listen.summed import Summed
 from attnscope.recording import NotShown, Recording, Run, Site
 from attnscope.recording.piece import Piece
 from attnscope.recording.writing import Partial
 
 Progress = Callable[[int, str], None]
+POLL = 0.02
+"""Seconds between two looks at whether a run of another thread is over: it may end without our being told."""
+
+RUNS_TOLD = 256
+"""How many different runs are remembered as such that say nothing new."""
+CUT = (
+    "it was still running in another thread when the block was left, and what came after that was not heard; "
+    "wait for the thread inside the block"
+)
+RAN_ON = "it ran on in a thread of its own when the forward that had started the thread was over"
 
 
 class Session:
     """Gathers what the routes hear of one model into one Recording. Calls may come from several threads at
-    once.
+    once. Of a run that is over it holds what may be missing, each module once, and nothing else.
     """
 
     def __init__(
@@ -40,7 +54,10 @@ class Session:
         self.model = model
         self.recording = recording
         self.wanted = wanted
-        self.logs: list[RunLog] = []
+        self.logs: list[RunLog] = []  # of the runs that are going on
+        self.begun = 0
+        self.entered: dict[str, nn.Module] = {}
+        self.silent: dict[str, NotShown] = {}
         self.refused: dict[str, NotShown] = {}
         self.taken = 0
         self.left_out = 0
@@ -49,11 +66,25 @@ class Session:
         self.fault: OSError | AttnscopeError | None = None
         self._progress = progress
         self._partial = partial
+        self._process = os.getpid()
+        self._ending = self._closed = False
         self._lock = threading.RLock()
+        self._ended = threading.Condition(self._lock)
+        self._told: set[tuple[tuple[str, ...], ...]] = set()  # runs like those before say nothing new
         self._modules: dict[str, nn.Module] = dict(
             model.named_modules()
         )  # held, so that no id is given away meanwhile
         self._names: dict[int, str] = {id(module): name for name, module in self._modules.items()}
+
+    @property
+    def listens(self) -> bool:
+        """Whether its block is still open, in this process: a fork has a copy, in which nobody listens."""
+        return not self._closed and self.own_process
+
+    @property
+    def own_process(self) -> bool:
+        """Whether this is the process in which the block was opened."""
+        return os.getpid() == self._process
 
     def knows(self, module: nn.Module) -> bool:
         """Whether a module is part of this model."""
@@ -63,38 +94,72 @@ class Session:
         """The dotted name of a module within the model."""
         return self._names.get(id(module), otherwise)
 
-    def begin(self, name: str, *, whole: bool = False) -> RunLog:
-        """A run starts: the model, or a part of it, is called from outside; `whole`: its generate() is."""
+    def begin(self, name: str, going: Going, *, whole: bool = False) -> RunLog | None:
+        """A run starts: the model, or a part of it, is called from outside; `whole`: its generate() is. None
+        where the block is being left.
+        """
         with self._lock:
+            if self._ending:
+                return None
             run = Run(len(self.recording.runs), name, forwards=0 if whole else 1)
-            self.recording.runs.append(run)
-            log = RunLog(run, whole)
+            log = RunLog(run, self, going, whole)
             if self._partial is not None:
-                self._on_disk(log, self._partial, len(self.logs))
+                self._on_disk(log, self._partial, self.begun)
+            self.recording.runs.append(run)
             self.logs.append(log)
+            self.begun += 1
             return log
 
     def forward_over(self, log: RunLog) -> None:
         """The outermost module of a forward has returned: the run is over, unless it is a generation."""
-        if log.whole:
-            log.next_forward()
-        else:
+        if not log.whole:
             self.end(log)
+            return
+        with log.guard:
+            if not log.ended:
+                log.next_forward()
 
     def end(self, log: RunLog) -> None:
         """A run is over: what was read of its masks is let go; a run in which nothing was heard is none."""
-        try:
-            with quiet():
-                said = log.finish()
-        except (OSError, AttnscopeError) as error:
-            self.fault, said = self.fault or error, []
+        said: list[NotShown] = []
+        with log.guard:
+            if log.ended:
+                return
+            try:
+                with quiet():
+                    said = log.finish()
+            except Exception as error:
+                if isinstance(error, OSError | AttnscopeError):
+                    self.fault = self.fault or error
+                said = [NotShown(None, log.run.name, f"its numbers could not be put together: {error}")]
         with self._lock:
             for one in said:
                 self.refused.setdefault(one.name, one)
+            self._fold(log)
             if not log.run.sites and log.run in self.recording.runs:
                 self.recording.runs.remove(log.run)
                 for index, run in enumerate(self.recording.runs):
                     run.index = index
+            self._ended.notify_all()
+
+    def close(self, patience: float) -> None:
+        """No run begins from here on; those of other threads have `patience` seconds to end. What still goes
+        on then is cut off where it stands, which is said.
+        """
+        until = time.monotonic() + patience
+        with self._lock:
+            self._ending = True
+            while any(log.going.on for log in self.logs) and (left := until - time.monotonic()) > 0:
+                self._ended.wait(min(left, POLL))
+            self._closed = True
+            logs = list(self.logs)
+        for log in logs:
+            late = log.going.on
+            if late:
+                self.refused.setdefault(log.run.name, NotShown(None, log.run.name, CUT))
+            with log.guard:
+                log.cut.update(log.entered if late else ())
+            self.end(log)
 
     def take(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
         """A route heard a call: it becomes a site or a part of one, or a reason why it is not shown.
@@ -102,6 +167,10 @@ class Session:
         Whatever goes wrong with our own reading is a reason: the model's run goes on. What `progress` raises
         passes through.
         """
+        if frame.log.ended:
+            if self.listens:
+                self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, RAN_ON))
+            return None
         try:
             name = self._collect(frame, make)
         except CannotShowError as reason:
@@ -120,6 +189,8 @@ class Session:
     def not_shown(self, frame: Frame, reason: str) -> None:
         """A call, or a module, of which no picture can be given."""
         with self._lock:
+            if frame.log.ended:
+                return
             frame.log.heard.setdefault(frame.name, None)
             self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, reason))
 
@@ -131,31 +202,51 @@ class Session:
         log.keep = Keeping(partial, one_by_one, self.wanted, name)
         log.strip = lambda name: partial.strip(f"run{number:04d}.{name}")
 
+    def _fold(self, log: RunLog) -> None:
+        """What a run that is over leaves: the modules that ran, and those of them that were silent."""
+        self.logs[:] = [one for one in self.logs if one is not log]
+        for name, module in log.entered.items():
+            self.entered.setdefault(name, module)
+        told = (tuple(log.entered), tuple(log.heard), tuple(log.foreign), tuple(log.cut))
+        if told in self._told:
+            return
+        if len(self._told) == RUNS_TOLD:
+            self._told.clear()
+        self._told.add(told)
+        finished = {name: module for name, module in log.entered.items() if name not in log.cut}
+        for one in silent(finished, log.heard, log.foreign):
+            self.silent.setdefault(one.name, one)
+
     def _collect(self, frame: Frame, make: Callable[[], Call | Summed]) -> str | None:
         """The name of what was taken, None where it was left out. Raises CannotShowError."""
         with quiet():
             call = make()
-        log = frame.log
-        name = self.name_of(call.module, frame.name)
+        name, log = self.name_of(call.module, frame.name), frame.log
+        with log.guard:
+            if log.ended or not self.own_process:
+                return None
+            try:
+                return self._add(log, call, name)
+            except AttnscopeError as error:
+                raise CannotShowError(f"its numbers could not be read: {error}") from error
+            except OSError as error:
+                self.fault = self.fault or error
+                raise CannotShowError(f"it could not be written: {error.strerror or error}") from error
+
+    def _add(self, log: RunLog, call: Call | Summed, name: str) -> str | None:
         order = log.calls[name]
         log.calls[name] += 1
-        try:
-            piece: Piece | Site | None
-            if isinstance(call, Summed):
-                piece = summed.collect(call, name=name, order=order, log=log, wanted=self.wanted)
-            else:
-                piece = collect.collect(call, name=name, order=order, log=log, wanted=self.wanted)
-            if piece is None:
-                with self._lock:
-                    self.left_out += 1
-                return None
-            with quiet():
-                why_not = log.take(piece, (name, order))
-        except AttnscopeError as error:
-            raise CannotShowError(f"its numbers could not be read: {error}") from error
-        except OSError as error:
-            self.fault = self.fault or error
-            raise CannotShowError(f"it could not be written: {error.strerror or error}") from error
+        piece: Piece | Site | None
+        if isinstance(call, Summed):
+            piece = summed.collect(call, name=name, order=order, log=log, wanted=self.wanted)
+        else:
+            piece = collect.collect(call, name=name, order=order, log=log, wanted=self.wanted)
+        if piece is None:
+            with self._lock:
+                self.left_out += 1
+            return None
+        with quiet():
+            why_not = log.take(piece, (name, order))
         if why_not is not None:
             raise CannotShowError(why_not)
         return name

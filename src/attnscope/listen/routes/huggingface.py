@@ -11,13 +11,12 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.ears import Ears
@@ -26,70 +25,51 @@ from attnscope.listen.quiet import as_autocast, autocast_dtype
 from attnscope.listen.routes import flash, flex
 from attnscope.listen.routes.handed import Handed
 from attnscope.listen.routes.sdpa import Heard
+from attnscope.listen.shared import Shared
 
 Attention = Callable[..., Any]
 
-_lock = threading.Lock()
-_users = 0
-_restore: list[Callable[[], None]] = []
 MARK = "_attnscope_listens"
 NAMES = ("module", "query", "key", "value", "attention_mask")
 """The order in which attention functions take what is not given by name."""
 
 
-def acquire(model: nn.Module) -> None:
-    """One more recording is open. transformers is only looked at where it is in use already."""
-    global _users
-    with _lock:
-        _users += 1
-        if not _restore and "transformers" in sys.modules:
-            _patch()
-
-
-def release() -> None:
-    """One recording fewer; with the last, everything is as it was."""
-    global _users
-    with _lock:
-        _users -= 1
-        if _users == 0:
-            while _restore:
-                _restore.pop()()
-
-
-def _patch() -> None:
-    try:
-        from transformers.modeling_utils import AttentionInterface
-    except ImportError:  # an older transformers, whose models call F.scaled_dot_product_attention themselves
-        return
-    get_interface = AttentionInterface.__dict__.get("get_interface")
+def _patch(undo: ExitStack) -> bool:
+    """transformers is only looked at where it is in use already. An older one has no such class: its models
+    call F.scaled_dot_product_attention themselves.
+    """
+    interface: Any = getattr(sys.modules.get("transformers.modeling_utils"), "AttentionInterface", None)
+    if interface is None:
+        return False
+    get_interface = interface.__dict__.get("get_interface")
     if get_interface is not None:
 
         @functools.wraps(get_interface)
         def listening_get(self: Any, attn_implementation: Any, default: Any) -> Any:
             return _listener(get_interface(self, attn_implementation, default), str(attn_implementation))
 
-        AttentionInterface.get_interface = listening_get
-        _restore.append(lambda: setattr(AttentionInterface, "get_interface", get_interface))
-    _patch_items(AttentionInterface)
+        undo.callback(setattr, interface, "get_interface", get_interface)
+        interface.get_interface = listening_get
+    _patch_items(interface, undo)
+    return True
 
 
-def _patch_items(interface: Any) -> None:
+def _patch_items(interface: Any, undo: ExitStack) -> None:
     """Nine families look functions up by [...] instead."""
-    own = "__getitem__" in interface.__dict__
     get_item = interface.__getitem__
 
     @functools.wraps(get_item)
     def listening_item(self: Any, key: Any) -> Any:
         return _listener(get_item(self, key), str(key))
 
-    def undo() -> None:
-        if own:
-            interface.__getitem__ = get_item
-        else:
-            del interface.__getitem__
-
+    if "__getitem__" in interface.__dict__:
+        undo.callback(setattr, interface, "__getitem__", get_item)
+    else:
+        undo.callback(delattr, interface, "__getitem__")
     interface.__getitem__ = listening_item
-    _restore.append(undo)
+
+
+registry = Shared(_patch)
 
 
 def _listener(inner: Attention, implementation: str) -> Attention:
@@ -101,8 +81,7 @@ def _listener(inner: Attention, implementation: str) -> Attention:
 
     @functools.wraps(inner)
     def listening(*args: Any, **kwargs: Any) -> Any:
-        frame = here.top
-        if frame is None or torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or (frame := here.top) is None:
             return inner(*args, **kwargs)
         with _ears_open(implementation != flex.NAME) as heard:
             result = inner(*args, **kwargs)
