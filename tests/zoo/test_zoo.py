@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+from attnscope.core.bias import KeyBias
+from attnscope.core.tile import weights
+from attnscope.core.walk import normaliser_of
 from attnscope.errors import NotKept
 from attnscope.listen import record
 from tests.zoo.animals import given, grids, heard, model_of, seen
@@ -161,3 +165,16 @@ def test_generate_gives_the_same_tokens_and_all_its_sites(row: Row) -> None:
         assert sum(site.tq for site in mine) == begun + steps
     told = {(layer, stack.kind, stack.stack) for stack, layer in stacks_of(row)}
     assert {(site.layer, site.kind, site.stack) for site in sites} == told
+
+
+def test_the_eager_falcon_of_this_version_adds_alibi_twice() -> None:
+    once, twice = (row for row in TABLE if row.family == "Falcon, ALiBi")
+    site = heard(once, "sdpa").sites[0]
+    told, theirs = seen(twice, twice.stacks[0], 0), grids(twice)["self", "decoder"][0]
+    bias = KeyBias(2 * site.scoring.bias.values)
+    bound = replace(site.scoring, bias=bias).bind(site.q, site.k)
+    whole = (slice(0, site.tq), slice(0, site.tk))
+    ours = weights(bound, normaliser_of(bound), *whole)
+    rows = told.any(dim=-1)[:, None].expand(-1, site.heads, -1)
+    torch.testing.assert_close(ours[rows], theirs[rows], rtol=0, atol=1e-5)
+    assert float((site.weights(5, batch=0) - theirs[0, 5]).abs().max()) > 0.01
