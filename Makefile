@@ -56,9 +56,10 @@ format: $(test.ok)
 bench: $(test.ok)
 	@$(python) -m benchmarks $(ARGS)
 
-## Build the wheel into dist/.
+## Build the wheel into dist/, and say where it is.
 wheel: $(app.ok)
 	@$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls -t dist/attnscope-*.whl | head -n 1
 
 ## Write the lock files anew from pyproject.toml.
 lock:

@@ -123,3 +123,11 @@ def test_other_ends_have_their_own_code(
 
 def test_the_group_is_what_the_entry_point_runs() -> None:
     assert isinstance(group, LazyGroup)
+
+
+def test_python_m_attnscope_is_the_command() -> None:
+    command = [sys.executable, "-m", "attnscope", "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("attnscope ")
+    nothing = subprocess.run([*command[:3], "nonsense"], capture_output=True, text=True)
+    assert (nothing.returncode, "No such command 'nonsense'" in nothing.stderr) == (2, True)

@@ -23,7 +23,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the folders of tiny Hugging Face models."""
     tiny = runpy.run_path(str(Path(__file__).parents[1] / "models" / "tiny.py"))
     at = tmp_path_factory.mktemp("hub")
-    return {name: tiny[f"{name}_folder"](at / f"tiny-{name}") for name in ("llama", "bert", "t5")}
+    names = ("llama", "bert", "t5", "vit", "clip", "whisper")
+    return {name: tiny[f"{name}_folder"](at / f"tiny-{name}") for name in names}
 
 
 def facts(say: Say, *words: object) -> dict[str, Any]:
@@ -134,6 +135,8 @@ BAD = [
     (["--text", "a", "--temperature", "1"], 2, "--temperature goes with --generate"),
     (["--text", "a", "--generate", "2", "--seed", "1"], 2, "--seed goes with a --temperature above 0"),
     (["--text", "a", "--file", "b"], 2, "--text and --file exclude each other"),
+    (["--text", "a", "--text", "b"], 2, "--text was given 2 times; one is wanted"),
+    (["--text", "a", "-o", "there"], 2, "-o was given 2 times; one is wanted"),
     ([], 2, "A text is wanted"),
     (["--text", ""], 1, "The text is empty"),
     (["--text", "✓"], 1, "This model has never seen “✓”"),
@@ -153,6 +156,89 @@ def test_what_cannot_be_recorded_is_refused_in_a_sentence(
     assert (answer.code, answer.out) == (code, "")
     assert said in answer.err
     assert not (tmp_path / "look").exists()
+
+
+def test_what_was_written_is_told_whole_though_a_character_is_cut_in_pieces(
+    say: Say, hub: dict[str, Path], tmp_path: Path
+) -> None:
+    words = [
+        "--text",
+        "the light",
+        "--generate",
+        12,
+        "--temperature",
+        1,
+        "--seed",
+        1,
+        "-o",
+        tmp_path / "look",
+    ]
+    made = facts(say, "record", hub["llama"], *words)
+    tokens = load(tmp_path / "look").places["decoder"].tokens[made["tokens"] - made["written"] :]
+    assert any(token["kind"] == "byte" and not token["text"] for token in tokens)
+    spelled = b"".join(
+        bytes.fromhex("".join(t["bytes"])) if t["bytes"] else t["text"].encode() for t in tokens
+    )
+    assert made["text_written"] == spelled.decode("utf-8", "replace")
+    assert facts(say, "info", tmp_path / "look")["model"]["text"] == "the light" + made["text_written"]
+
+
+def test_info_says_what_each_text_of_a_batch_sees(say: Say, hub: dict[str, Path], tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    import attnscope as ats
+
+    ids = torch.randint(5, 60, (3, 8), generator=torch.Generator().manual_seed(1))
+    mask = torch.ones_like(ids)
+    mask[1, :3] = 0
+    model = AutoModelForCausalLM.from_pretrained(hub["llama"])
+    with torch.no_grad(), ats.record(model, ids, path=tmp_path / "look"):
+        model(ids, attention_mask=mask)
+    found = facts(say, "info", tmp_path / "look")
+    sights = found["runs"][0]["sites"][0]["sights"]
+    assert [one["padding"] for one in sights] == [[], [[0, 3]], []]
+    assert (found["texts"], found["tokens"]) == (3, 24)
+    said = say("info", tmp_path / "look").out
+    assert "tokens: 24 in 3 texts" in said
+    assert "mask of texts 0, 2: a row sees itself and what stands before it\n" in said
+    assert "mask of text 1: a row sees itself and what stands before it; columns 0 to 2 are padding" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "reads"), [("vit", "pixel_values"), ("clip", "pixel_values"), ("whisper", "input_features")]
+)
+def test_a_model_of_pictures_or_sound_is_refused_with_what_to_do_in_python(
+    say: Say, hub: dict[str, Path], tmp_path: Path, name: str, reads: str
+) -> None:
+    answer = say("record", hub[name], "--text", "light", "-o", tmp_path / "look")
+    assert answer.code == 1
+    assert f"holds a {name} model, which reads {reads} and cannot be run on a text alone" in answer.err
+    assert f"with attnscope.record(model, path='recording'): model({reads}=…)" in answer.err
+    assert not (tmp_path / "look").exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_model_is_opened(
+    say: Say, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    for place in (tmp_path / "file" / "look", tmp_path / "file" / "deep" / "look", Path("/proc/look")):
+        answer = say("record", "no-such-model", "--text", "light", "-o", place)
+        assert answer.code == 1
+        assert answer.err.startswith(f"{place} cannot be written: ")
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_recording_in_a_models_place_and_a_model_in_a_recordings_say_what_to_type(
+    say: Say, folder: Path, tmp_path: Path
+) -> None:
+    assert say("record", folder, "--text", "ROMEO", "-o", tmp_path / "look").code == 0
+    answer = say("record", tmp_path / "look", "--text", "ROMEO", "-o", tmp_path / "other")
+    assert answer.code == 1
+    assert f"attnscope info {tmp_path / 'look'} and attnscope app {tmp_path / 'look'} read" in answer.err
+    answer = say("app", folder, "--no-browser", "--port", "0")
+    assert answer.code == 1
+    assert answer.err.rstrip().endswith(f"attnscope app --model {folder}.")
 
 
 def test_only_a_recording_is_replaced(say: Say, folder: Path, tmp_path: Path) -> None:

@@ -56,15 +56,15 @@ def test_a_refused_head_is_not_drawn_and_says_by_how_much(explore: Explore) -> N
 def test_a_layer_without_softmax_attention_says_so_and_leads_to_one_that_has_it(explore: Explore) -> None:
     def leave_out(answer: Any) -> Any:
         if answer["result"]:
-            reason = "This layer mixes tokens by a recurrence."
+            reason = "Mixer: a recurrence, no softmax attention"
             answer["result"]["missing"] = [{"layer": 99, "name": "layers.99.mixer", "reason": reason}]
         return answer
 
     explore.answer(RESULT, leave_out)
     explore.open(wait=".card", text=SAMPLE, layer=99, head=0)
     assert explore.text(".card h3") == "No softmax attention in layer 99"
-    assert "by a recurrence. Layers 0, 1" in explore.text(".card")
-    assert explore.text(".hd.gap") == "This layer mixes tokens by a recurrence."
+    assert "no softmax attention. Layers 0, 1" in explore.text(".card")
+    assert explore.text(".hd.gap") == "Mixer: a recurrence, no softmax attention"
     explore.page.locator(".card button").click()
     explore.settle()
     assert explore.page.locator(".plane").is_visible()

@@ -75,6 +75,11 @@ test('what a model does not have is said and not counted', () => {
   assert.equal(line(capped, 'scale').how, '× .0625')
 })
 
+test('both ends of what a row sees are written with the same sign', () => {
+  const [, score] = sections(makeCell(9, 32, { why: '11 <= 15 <= 16' }))
+  assert.equal(line(score, 'mask').how, 'visible, 11 ≤ 15 ≤ 16')
+})
+
 test('a cell that is not visible has weight 0 and no verdict on terms', () => {
   const cell = makeCell(9, 32, { visible: false, why: '28 > 27', score: '-inf', shown: 0, recomputed: 0, mix: 0 })
   const [, score, weight, value] = sections(cell)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cellSentence, headSentence, ordinal, timeLeft, tokenSentence } from '../../src/attnscope/web/static/js/pure/announce.js'
 import { block, floats, sides } from '../../src/attnscope/web/static/js/pure/decode.js'
-import { breaksAfter, label, onlyMarks, parts, spoken } from '../../src/attnscope/web/static/js/pure/marks.js'
+import { breaksAfter, isItsPlace, label, onlyMarks, parts, spoken } from '../../src/attnscope/web/static/js/pure/marks.js'
 import { address, chosen, isSite, listed, nearest, rows, shortName } from '../../src/attnscope/web/static/js/pure/sites.js'
 import { EMPTY } from '../../src/attnscope/web/static/js/pure/urlstate.js'
 
@@ -16,6 +16,13 @@ test('a move is one sentence', () => {
   assert.equal(headSentence({ name: 'Layer 2', head: 4, entropy: 1.2, refused: true }), 'Layer 2 head 4, refused, not drawn')
   assert.equal(tokenSentence({ way: 'at', at: 27, word: 't', best: { at: 15, word: 't', weight: 0.306 } }), 't, position 27, looks most at t, position 15, weight .306')
   assert.equal(tokenSentence({ way: 'by', at: 3, word: 'E', best: null }), 'E, position 3, seen by no query')
+})
+
+test('a place that is known by its number alone is said once', () => {
+  const place = token('6', { kind: 'place' })
+  assert.ok(isItsPlace(place, 6) && !isItsPlace(place, 7) && !isItsPlace(token('6'), 6))
+  assert.equal(cellSentence({ i: 6, j: 1, query: '', key: 'a', weight: -1 }), 'query 6, key 1 a, not visible')
+  assert.equal(tokenSentence({ way: 'at', at: 6, word: '', best: { at: 1, word: '', weight: 0.5 } }), 'position 6, looks most at position 1, weight .500')
 })
 
 test('ordinals are words to ten and numbers after', () => {

@@ -12,11 +12,18 @@ from transformers import (
     BertForMaskedLM,
     BloomConfig,
     BloomForCausalLM,
+    CLIPConfig,
+    CLIPModel,
     LlamaConfig,
     LlamaForCausalLM,
+    PreTrainedModel,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
+    ViTConfig,
+    ViTModel,
+    WhisperConfig,
+    WhisperForConditionalGeneration,
 )
 
 WORDS = [
@@ -153,4 +160,33 @@ def t5_folder(folder: Path) -> Path:
     )
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def vit_folder(folder: Path) -> Path:
+    """Write a model that reads a picture, with a tokeniser that means nothing to it."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    return _without_text(ViTModel(ViTConfig(**sizes, image_size=32, patch_size=16)), folder)
+
+
+def clip_folder(folder: Path) -> Path:
+    """Write a model that reads a text and a picture, both at once."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    text = {**sizes, "vocab_size": 330, "max_position_embeddings": 16}
+    seen = {**sizes, "image_size": 32, "patch_size": 16}
+    return _without_text(CLIPModel(CLIPConfig(text_config=text, vision_config=seen)), folder)
+
+
+def whisper_folder(folder: Path) -> Path:
+    """Write a model that reads sound."""
+    sizes = {f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("attention_heads", "layers")}
+    more = {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "d_model": 16, "num_mel_bins": 8, "vocab_size": 330}
+    special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0, "decoder_start_token_id": 0}
+    config = WhisperConfig(**sizes, **more, **special, max_source_positions=8, max_target_positions=8)
+    return _without_text(WhisperForConditionalGeneration(config), folder)
+
+
+def _without_text(model: PreTrainedModel, folder: Path) -> Path:
+    model.save_pretrained(folder)
+    byte_level().save_pretrained(folder)
     return folder

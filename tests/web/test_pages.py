@@ -104,7 +104,7 @@ def test_what_is_not_there_is_said_in_json(client: TestClient) -> None:
     assert answer.json()["error"] == {
         "title": "There is nothing at /nowhere",
         "message": "",
-        "hint": "The page is at /explore",
+        "hint": "The pages are at /explore and /walk",
         "offer": None,
     }
     assert client.put("/api/runs").json()["error"]["title"] == "/api/runs does not take PUT"

@@ -93,9 +93,14 @@ def command(
 
 def _looks(given: str) -> list[Look]:
     """Return the looks of a recording's folder, called by the folder's own name."""
+    from attnscope.errors import BrokenRecording
     from attnscope.models import open_recording
 
     folder = Path(given).expanduser()
+    if (folder / "config.json").is_file():
+        raise BrokenRecording(
+            f"{given} is a model's folder", wanted="A saved recording", hint=f"attnscope app --model {given}"
+        )
     return open_recording(folder, name=folder.resolve().name or str(folder))
 
 

@@ -43,6 +43,7 @@ def recording_facts(recording: Recording, folder: Path) -> dict[str, Any]:
         "model": recording.model,
         "keep": recording.keep,
         "tokens": _count(recording.tokens),
+        "texts": max((site.batch for run in recording.runs for site in run.sites), default=0),
         "places": {stack: _places(one) for stack, one in recording.places.items()},
         "runs": [_run(recording, run) for run in recording.runs],
         "missing": [vars(one) for one in recording.missing],
@@ -77,10 +78,14 @@ def _lines(facts: dict[str, Any], quick: bool) -> list[str]:
     checked = "sizes and headers checked" if quick else "every file checked"
     lines = [f"{facts['folder']}: {size(facts['bytes'])}, {checked}"]
     model = ", ".join(
-        f"{name} {value}" for name, value in facts["model"].items() if isinstance(value, str | int)
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+        for name, value in facts["model"].items()
+        if isinstance(value, str | int) and name != "text"
     )
     lines.append(f"model: {model or 'not named'}")
-    lines.append(f"kept: {facts['keep']}; tokens: {facts['tokens']:,}")
+    texts = f" in {facts['texts']:,} texts" if facts["texts"] > 1 else ""
+    tokens = f"; tokens: {facts['tokens']:,}{texts}" if facts["tokens"] or texts else ""
+    lines.append(f"kept: {facts['keep']}{tokens}")
     lines += [f"{stack}: {_places_line(places)}" for stack, places in facts["places"].items()]
     for run in facts["runs"]:
         sizes = f"{run['rows']:,} rows, {run['columns']:,} columns"
@@ -112,7 +117,7 @@ def _details(site: dict[str, Any]) -> list[str]:
     """Return what is known of a site beside its sizes, a line each."""
     from attnscope.recording.room import size
 
-    lines = [f"mask: {site['sight']['words']}"]
+    lines = _masks([sight["words"] for sight in site["sights"]])
     group = site["heads"] // max(1, site["key_heads"])
     if group > 1:
         lines.append(f"{group} query heads share a key head: 0 to {group - 1} the first, and so on")
@@ -133,6 +138,21 @@ def _details(site: dict[str, Any]) -> list[str]:
     if site["bytes"] is not None:
         lines.append(f"{size(site['bytes'])} on disk: {', '.join(site['tensors']) or 'sums'}")
     return lines
+
+
+def _masks(words: list[str]) -> list[str]:
+    """Return what the rows see, in one line where it is the same for all texts."""
+    texts: dict[str, list[int]] = {}
+    for text, said in enumerate(words):
+        texts.setdefault(said, []).append(text)
+    if len(texts) == 1:
+        return [f"mask: {words[0]}"]
+    return [f"mask of text{'s' if len(of) > 1 else ''} {_numbers(of)}: {said}" for said, of in texts.items()]
+
+
+def _numbers(numbers: list[int], most: int = 8) -> str:
+    named = ", ".join(map(str, numbers[:most]))
+    return named if len(numbers) <= most else f"{named} and {len(numbers) - most:,} more"
 
 
 def _worst(heads: list[dict[str, Any]], allowed: dict[str, float]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnscope.cli.progress import line
-from attnscope.cli.texts import model_options, read_text, text_options
+from attnscope.cli.texts import model_options, once, read_text, text_options
 
 if TYPE_CHECKING:
     from attnscope.models import Subject
@@ -77,7 +77,10 @@ NUMBERS = Numbers()
     "--keep", type=click.Choice(["summary", "qk", "qkv", "all"]), default="qkv", show_default=True,
     help="Sums alone, enough for weights, also values, also the kernel's output.",
 )  # fmt: skip
-@click.option("-o", "--out", required=True, metavar="FOLDER", help="A new folder, or a recording to replace.")
+@click.option(
+    "-o", "--out", required=True, multiple=True, callback=once, metavar="FOLDER",
+    help="A new folder, or a recording to replace.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @model_options
 def command(
@@ -214,6 +217,8 @@ def _progress() -> Callable[[int, str], None] | None:
 
 
 def _facts(recording: Recording, encoded: Encoded, folder: Path) -> dict[str, Any]:
+    from attnscope.models.tokens import spelled
+
     sites = [site for run in recording.runs for site in run.sites]
     certificates = [site.certificate for site in sites if site.certificate is not None]
     read = encoded.tokens if encoded.answer is None else encoded.answer
@@ -229,7 +234,7 @@ def _facts(recording: Recording, encoded: Encoded, folder: Path) -> dict[str, An
         "tokens": len(encoded.tokens),
         "answer": None if encoded.answer is None else len(encoded.answer),
         "written": written,
-        "text_written": "".join(token.text for token in read[len(read) - written :]) if written else None,
+        "text_written": spelled(token.raw for token in read[len(read) - written :]) if written else None,
         "verdicts": dict(Counter(v for one in certificates for batch in one.verdict for v in batch)),
         "missing": [vars(one) for one in recording.missing],
         "next": shlex.join(["attnscope", "app", str(folder)]),

@@ -14,12 +14,22 @@ from attnscope.errors import EmptyText, TextError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def once(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """Return the one value of an option, None where it was not given; click alone keeps the last of several
+    and says nothing.
+    """
+    if len(values) > 1:
+        raise click.UsageError(f"{param.opts[0]} was given {len(values)} times; one is wanted.")
+    return values[0] if values else None
+
+
 def text_options(command: F) -> F:
     """Add --text and --file to a command."""
     command = click.option(
-        "--file", metavar="FILE", help="Take the text from a UTF-8 file; - is standard input."
-    )(command)
-    return click.option("--text", metavar="T", help="The text itself.")(command)
+        "--file", metavar="FILE", multiple=True, callback=once,
+        help="Take the text from a UTF-8 file; - is standard input.",
+    )(command)  # fmt: skip
+    return click.option("--text", metavar="T", multiple=True, callback=once, help="The text itself.")(command)
 
 
 def model_options(command: F) -> F:

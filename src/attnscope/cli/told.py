@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from attnscope.models import axis_of
-from attnscope.recording.sight import sight_of
+from attnscope.recording.sight import Sight, sight_of
 
 if TYPE_CHECKING:
     from attnscope.core.certificate import Certificate
@@ -15,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def site_facts(recording: Recording, site: Site) -> dict[str, Any]:
-    """Return what a site is and what is known of each of its heads, for the first text of its batch."""
+    """Return what a site is, what the rows of each text of its batch see, and what is known of each head."""
     certificate = site.certificate
     kept = list(range(site.heads)) if site.kept is None else list(site.kept)
     verdicts = [] if certificate is None else [v for batch in certificate.verdict for v in batch]
     path = getattr(site.shelf, "path", None)
+    sights = [sight_of(site, batch=batch) for batch in range(site.batch)]
     return {
         "name": site.name,
         "layer": site.layer,
@@ -39,8 +43,8 @@ def site_facts(recording: Recording, site: Site) -> dict[str, Any]:
         "bytes": None if path is None else path.stat().st_size,
         "bit_exact": site.bit_exact,
         "generated": axis_of(recording, site, "rows").generated,
-        "sight": asdict(sight_of(site)),
-        "sinks": _sinks(site),
+        "sights": [asdict(sight) for sight in sights],
+        "sinks": _sinks(site, sights),
         "verdicts": {word: verdicts.count(word) for word in sorted(set(verdicts))},
         "allowed": None if certificate is None else asdict(certificate.thresholds),
         "certificate": None if certificate is None else _heads(site, certificate, kept),
@@ -69,14 +73,18 @@ def _heads(site: Site, certificate: Certificate, kept: list[int]) -> list[dict[s
     ]
 
 
-def _sinks(site: Site) -> list[float] | None:
-    """Return the share of a row that goes to the learned sink, the mean of each kept head; None without."""
+def _sinks(site: Site, sights: Sequence[Sight]) -> list[float] | None:
+    """Return the share of a row that goes to the learned sink, the mean of each kept head; None without.
+
+    Rows that stand for padding are no part of it.
+    """
     sinks = site.scoring.sinks
     if sinks is None:
         return None
     rows = site.normaliser
     share = ((sinks.to(rows.peak.dtype).view(1, -1, 1) - rows.peak) - rows.logsum).exp()  # (b h tq)
-    return [float(mean) for mean in share.double().mean(dim=(0, 2))]
+    texts = [share[at, :, slice(*(sight.rows or (0, site.tq)))] for at, sight in enumerate(sights)]
+    return [float(mean) for mean in torch.cat(texts, dim=-1).double().mean(dim=-1)]
 
 
 def _number(value: float) -> float | None:

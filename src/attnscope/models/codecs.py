@@ -36,7 +36,7 @@ class CharacterCodec:
             raise self._unknown(text, unknown)
         ids = [self._numbers[character] for character in text]
         tokens = [marks.of_text(number, character) for number, character in zip(ids, text, strict=True)]
-        return Encoded(ids, tokens, {"ids": torch.tensor([ids])})
+        return Encoded(ids, tokens, {"ids": torch.tensor([ids])}, text)
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> Encoded:
         """Refuse: characters alone make no chat."""
@@ -105,7 +105,7 @@ class HuggingFaceCodec:
         unknown = getattr(self._tokenizer, "unk_token_id", None)
         if all(token.kind == "special" and token.id != unknown for token in found):
             raise EmptyText("The text is blank", wanted="At least one word or sign is wanted")
-        return Encoded(ids, found, self._inputs(answer))
+        return Encoded(ids, found, self._inputs(answer), text)
 
     def token(self, token_id: int) -> Token:
         """Return the token of one id."""

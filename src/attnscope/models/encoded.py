@@ -16,13 +16,15 @@ from attnscope.recording import Places
 class Encoded:
     """A text as the model gets it: ids, the tokens they stand for, and the model's keyword inputs.
 
-    answer: what the decoder reads, where an encoder reads the text.   written: the first token of the answer,
-    or of the text where there is none, that the model wrote itself; None where it wrote none.
+    text: what was encoded, with what the model wrote after it.   answer: what the decoder reads, where an
+    encoder reads the text.   written: the first token of the answer, or of the text where there is none, that
+    the model wrote itself; None where it wrote none.
     """
 
     ids: list[int]
     tokens: list[Token]
     inputs: dict[str, Tensor]
+    text: str
     answer: list[Token] | None = None
     written: int | None = None
 

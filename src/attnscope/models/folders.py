@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import BrokenModel, MissingModel
+from attnscope.recording.manifest import NAME
 
 SHIPPED_HINT = "Models that come with attnscope: embedded, lesson, lesson-no-positions"
 _TOKENIZERS = (
@@ -38,6 +39,12 @@ def check_folder(path: Path) -> None:
 def read_config(path: Path) -> dict[str, Any]:
     """Return the config of a folder; MissingModel without one, BrokenModel where it is no JSON object."""
     file = path / "config.json"
+    if not file.is_file() and (path / NAME).is_file():
+        raise MissingModel(
+            f"{path} is a recording",
+            wanted="A model's folder is wanted",
+            hint=f"attnscope info {path} and attnscope app {path} read a recording",
+        )
     if not file.is_file():
         raise MissingModel(
             f"{path} has no config.json, so it holds no model",

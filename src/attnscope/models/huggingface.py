@@ -54,6 +54,7 @@ def open_huggingface(
         config = _guarded(folder, lambda: transformers.AutoConfig.from_pretrained(folder, **extra))
         tokenizer = _guarded(folder, lambda: transformers.AutoTokenizer.from_pretrained(folder, **extra))
         choice = choose(transformers, config)
+        _check_reads_text(transformers, folder, config)
         module = _load(transformers, folder, choice, {**extra, "dtype": dtype or "auto", "attn": attention})
     _check_finite(module, folder)
     description = describe(config, tokenizer, module, choice, name=name, label=label)
@@ -82,6 +83,23 @@ def _check_family(transformers: Any, folder: Path, config: dict[str, Any]) -> No
     raise ModelError(
         f"{file} names the model type {family!r}, which {installed} does not know",
         hint="A newer transformers may: pip install --upgrade transformers",
+    )
+
+
+def _check_reads_text(transformers: Any, folder: Path, config: Any) -> None:
+    """Refuse a model that is run on a picture or on sound, before its weights are read."""
+    families = transformers.AutoModel._model_mapping
+    reads = families[type(config)].main_input_name if type(config) in families else "input_ids"
+    both = transformers.models.auto.modeling_auto.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES
+    if config.model_type in both:
+        reads = "pixel_values"
+    if reads in ("input_ids", None):
+        return
+    raise ModelError(
+        f"{folder} holds a {config.model_type} model, which reads {reads} and cannot be run on a text alone",
+        wanted="A model that reads a text",
+        hint="In Python any model is recorded: with attnscope.record(model, path='recording'): "
+        f"model({reads}=…); attnscope app recording shows it",
     )
 
 

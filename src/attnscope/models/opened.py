@@ -8,6 +8,7 @@ from attnscope.errors import NothingRecorded
 from attnscope.models.axes import axis_of
 from attnscope.models.looking import Look
 from attnscope.models.subject import Description, Kind, Unit
+from attnscope.models.tokens import raw_of, spelled
 from attnscope.recording import Recording, Run, load
 
 MOST = 64
@@ -36,12 +37,20 @@ def _look(recording: Recording, at: int, batch: int, alone: str, name: str) -> L
     said = [f"run {at}"] if len(recording.runs) > 1 else []
     said += [f"text {batch}"] if max(site.batch for site in run.sites) > 1 else []
     label = alone or " · ".join([name, *said])
-    first = run.sites[0]
-    text = "".join(
-        "" if token["kind"] in ("special", "place") else str(token["text"])
-        for token in axis_of(recording, first, "columns", batch=batch).tokens
+    return Look(
+        _described(recording, run, label), _text(recording, run, batch), recording, run=at, batch=batch
     )
-    return Look(_described(recording, run, label), text, recording, run=at, batch=batch)
+
+
+def _text(recording: Recording, run: Run, batch: int) -> str:
+    """Return the text as it was given, where it was kept, else what its tokens spell: "" for patches of a
+    picture, whose names are no text.
+    """
+    given = recording.model.get("text")
+    if isinstance(given, str) and batch == 0:
+        return given
+    axis = axis_of(recording, run.sites[0], "columns", batch=batch)
+    return "" if axis.grid is not None else spelled(map(raw_of, axis.tokens))
 
 
 def _described(recording: Recording, run: Run, label: str) -> Description:

@@ -56,6 +56,7 @@ def record_text(
         stacks = {site.stack for run in recording.runs for site in run.sites}
         recording.places = encoded.places(stacks)
         recording.model |= {"label": subject.label, "kind": subject.kind, "unit": subject.unit}
+        recording.model["text"] = encoded.text
     return recording, encoded
 
 

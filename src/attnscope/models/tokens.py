@@ -14,6 +14,7 @@ Nothing is dropped: joined in order, `raw` of the tokens is the text wherever th
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -65,6 +66,22 @@ def of_bytes(token_id: int, raw: bytes, *, continues: bool = False) -> Token:
         pieces = _hex(raw)
         word = "byte" if len(pieces) == 1 else "bytes"
         return Token(token_id, "", "byte", pieces, continues, f"{word} {' '.join(pieces)}")
+
+
+def spelled(pieces: Iterable[bytes]) -> str:
+    """Return the text that bytes of tokens make together; � stands for what makes no character.
+
+    >>> spelled([b"caf", b"\\xc3", b"\\xa9"])
+    'café'
+    """
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def raw_of(token: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a token as JSON values; none of a special one or a numbered place."""
+    if token["kind"] in ("special", "place"):
+        return b""
+    return bytes.fromhex("".join(token["bytes"])) if token["bytes"] else str(token["text"]).encode()
 
 
 def special(token_id: int, name: str) -> Token:

@@ -13,6 +13,7 @@ from attnscope.gpt import GPT
 from attnscope.gpt.chance import DRAWING
 from attnscope.gpt.sampling import LEAST_TEMPERATURE, stream
 from attnscope.models.encoded import Codec, Encoded
+from attnscope.models.tokens import spelled
 
 ANSWER = 64
 """Tokens that the decoder of an encoder-decoder writes at most where nobody says what it should read."""
@@ -100,10 +101,11 @@ class HuggingFaceWriter:
             ids = self._module.generate(**encoded.inputs, **self._options(encoded, how))[0].tolist()
         if self._answers:
             return self._answered(encoded, ids, written=1)
-        more = ids[read:]
-        tokens = [*encoded.tokens, *(self._codec.token(one) for one in more)]
+        more = [self._codec.token(one) for one in ids[read:]]
         inputs = {**encoded.inputs, "input_ids": torch.tensor([ids])}
-        return replace(encoded, ids=ids, tokens=tokens, inputs=inputs, written=read)
+        text = encoded.text + spelled(token.raw for token in more)
+        tokens = [*encoded.tokens, *more]
+        return replace(encoded, ids=ids, tokens=tokens, inputs=inputs, text=text, written=read)
 
     def answered(self, encoded: Encoded, target: str) -> Encoded:
         """Return a source together with the target that the decoder reads, shifted as in training.

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -106,14 +107,19 @@ class Partial:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a path at which no recording can be written, before anything runs. Raises RecordingError."""
+    """Refuse a path at which no recording can be written, before anything runs. Raises RecordingError.
+
+    Leaves nothing behind: a hidden folder is made beside it, or in the nearest folder that is there, and
+    removed.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - as in write
     try:
-        _refuse_foreign(Path(os.path.abspath(path)))  # noqa: PTH100 - as in write
+        _refuse_foreign(path)
+        there = next(one for one in path.parents if os.path.lexists(one))
+        tempfile.TemporaryDirectory(prefix=f".{path.name}.try-", dir=there).cleanup()
     except OSError as error:
-        raise RecordingError(
-            f"{error.filename or path} cannot be used: {error.strerror or error}",
-            wanted="A place in which files may be made",
-        ) from error
+        # its own file name is the hidden folder's, which nobody asked for
+        raise cannot_write(OSError(error.errno, error.strerror), path) from error
 
 
 def _fill(recording: Recording, folder: Path, written: Mapping[Site, dict[str, Any]]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from attnscope.web.worker import KEPT_BYTES, Worker
 PAGES = ("explore", "walk")
 
 _TITLES = {
-    404: ("There is nothing at {path}", "The page is at /explore"),
+    404: ("There is nothing at {path}", "The pages are at /explore and /walk"),
     405: ("{path} does not take {method}", ""),
 }
 

@@ -231,7 +231,7 @@ class Explore {
     this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why })
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
     const cell = seen && j !== null ? numbers.cell({ site: seen.site, head }, i, j) : undefined
-    if (cell) this.receipt.update({ cell, query: seen?.query(i).label ?? '', key: seen?.key(j ?? 0).label ?? '' })
+    if (cell) this.receipt.update({ cell, query: seen?.query(i).name ?? '', key: seen?.key(j ?? 0).name ?? '' })
     else if (!seen && !this.picture.waiting()) this.receipt.clear()
     this.announce(seen)
   }

@@ -13,11 +13,11 @@ export function ordinal(n) {
 }
 
 /**
- * "query 27 t, key 21 t, weight .2389, second of 28"
+ * "query 27 t, key 21 t, weight .2389, second of 28"; where a place is known by its number alone its word is ""
  * @param {{i: number, j: number, query: string, key: string, weight: number, rank?: number, of?: number}} cell a weight under 0 is not visible
  */
 export function cellSentence({ i, j, query, key, weight: w, rank, of }) {
-  const where = `query ${count(i)} ${query}, key ${count(j)} ${key}`
+  const where = `query ${[count(i), query].filter(Boolean).join(' ')}, key ${[count(j), key].filter(Boolean).join(' ')}`
   if (Number.isNaN(w)) return where
   if (w < 0) return `${where}, not visible`
   const place = rank && of ? `, ${ordinal(rank)} of ${count(of)}` : ''
@@ -35,9 +35,10 @@ export function headSentence({ name, head, entropy, refused }) {
  * @param {{way: "at"|"by", at: number, word: string, best: {at: number, word: string, weight: number}|null}} token
  */
 export function tokenSentence({ way, at, word, best }) {
-  const who = `${word}, position ${count(at)}`
+  const place = (/** @type {string} */ name, /** @type {number} */ where) => `${name ? `${name}, ` : ''}position ${count(where)}`
+  const who = place(word, at)
   if (!best) return way === 'at' ? `${who}, sees no key` : `${who}, seen by no query`
-  const whom = `${best.word}, position ${count(best.at)}, weight ${weight(best.weight)}`
+  const whom = `${place(best.word, best.at)}, weight ${weight(best.weight)}`
   return way === 'at' ? `${who}, looks most at ${whom}` : `${who}, is looked at most by ${whom}`
 }
 

@@ -6,6 +6,9 @@ export const MOST_CELLS = 256
 const SMALLEST = 2 // px of a cell that a pointer can still hit
 const LARGEST = 36
 const WHOLE_BELOW = 5 // smaller cells are whole pixels, or neighbours would differ by a visible third
+const SMALLEST_PICTURE = 22 // px of a thumbnail; more of them than fit scroll
+/** px between two thumbnails. */
+export const GAP = 4
 /** px of a cell under which an axis shows positions instead of tokens of one character, or of several. */
 const LABELLED_FROM = { short: 7.5, long: 10.5 }
 
@@ -67,7 +70,7 @@ export function edges(n, cell, ratio) {
  * @param {{width: number, columns: number, cells: number, ratio?: number}} wanted @returns {number} CSS px
  */
 export function thumbnailSide({ width, columns, cells, ratio = 1 }) {
-  const room = Math.min(72, Math.max(30, Math.floor(width / Math.max(1, columns)) - 4))
+  const room = Math.min(72, Math.max(SMALLEST_PICTURE, Math.floor(width / Math.max(1, columns)) - GAP))
   const crisp = (Math.floor((room * ratio) / Math.max(1, cells)) * cells) / ratio
   return crisp >= room * 0.8 ? crisp : room
 }

@@ -34,6 +34,9 @@ export const breaksAfter = (token) => !token.bytes && token.kind !== 'special' &
 /** Whether nothing but marks or a number stands on the chip. @param {Token} token */
 export const onlyMarks = (token) => token.kind === 'place' || parts(token).every((part) => part.kind === 'mark')
 
+/** Whether the token is nothing but its position. @param {Token} token @param {number} at */
+export const isItsPlace = (token, at) => token.kind === 'place' && token.text === String(at)
+
 /** As it is read aloud. @param {Token} token */
 export const spoken = (token) => token.spoken || label(token)
 

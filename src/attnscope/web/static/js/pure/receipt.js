@@ -122,7 +122,7 @@ function scaleWord(cell) {
 }
 
 /** @param {Cell} cell */
-const reason = (cell) => (cell.why ? `, ${cell.why.replace('<=', '≤').replace('>=', '≥')}` : '')
+const reason = (cell) => (cell.why ? `, ${cell.why.replaceAll('<=', '≤').replaceAll('>=', '≥')}` : '')
 
 /** @param {number} x */
 const plain = (x) => String(x).replace('-', '−')

@@ -1,7 +1,7 @@
 // What a choice is announced as, and where the model's prediction after it is known.
 
 import { headSentence, tokenSentence } from './announce.js'
-import { spoken } from './marks.js'
+import { isItsPlace, spoken } from './marks.js'
 import { sidesOf } from './places.js'
 import { largest } from './scale.js'
 import { isSite, longName } from './sites.js'
@@ -37,4 +37,4 @@ export function predictionAt({ at, i, j }, way, result, recorded) {
 }
 
 /** @param {Axis|null} axis @param {number} at */
-const word = (axis, at) => (axis?.tokens[at] ? spoken(axis.tokens[at]) : '')
+const word = (axis, at) => (axis?.tokens[at] && !isItsPlace(axis.tokens[at], at) ? spoken(axis.tokens[at]) : '')

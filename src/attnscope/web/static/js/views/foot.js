@@ -5,7 +5,7 @@ import { count, weight } from '../pure/number.js'
 import { meaning, ticks } from '../pure/scale.js'
 
 /** @typedef {import("../types.js").ColourMap} ColourMap @typedef {import("../types.js").ScaleName} ScaleName */
-/** @typedef {{scale: ScaleName, map: ColourMap, hide: boolean, held: number|null, causal: boolean, window: boolean, written: number|null}} Data held: share of the head's weight in its first column; written: the first row that the model wrote */
+/** @typedef {{scale: ScaleName, map: ColourMap, hide: boolean, held: number|null, site: import("../types.js").Site, window: boolean, written: number|null}} Data held: share of the head's weight in its first column; written: the first row that the model wrote */
 
 /** @param {HTMLElement} el @param {{hide: (hide: boolean) => void}} on */
 export function mount(el, on) {
@@ -15,20 +15,24 @@ export function mount(el, on) {
   const box = h('input', { type: 'checkbox', id: 'hide-first', onchange: () => on.hide(box.checked) })
   const key = h('span', { class: 'small faint void' })
   const mark = h('span', { class: 'small faint void', hidden: true })
+  const pad = h('span', { class: 'small faint void', hidden: true })
   const note = h('p', { class: 'small faint note', 'aria-live': 'polite' })
   put(el, h('div', { class: 'legend' }, ramp, marks, means),
-    h('div', { class: 'said' }, h('div', { class: 'line' }, h('label', { class: 'check small' }, box, 'Hide first column'), key, mark), note))
+    h('div', { class: 'said' }, h('div', { class: 'line' }, h('label', { class: 'check small' }, box, 'Hide first column'), key, pad, mark), note))
   /** @type {ColourMap|null} */
   let drawn = null
   return {
     /** @param {Data} data */
-    update({ scale, map, hide, held, causal, window: part, written }) {
+    update({ scale, map, hide, held, site, window: part, written }) {
       if (drawn !== map) paintRamp(ramp, map)
       drawn = map
       put(marks, ...ticks(scale).map((tick) => h('span', {}, tick)))
       if (box.checked !== hide) box.checked = hide
       attr(box, 'aria-describedby', hide ? 'hidden-note' : null)
-      put(key, h('i', { class: 'hatch' }), causal ? 'future: exactly 0' : 'not visible: exactly 0')
+      put(key, h('i', { class: 'hatch' }), site.causal ? 'future: exactly 0' : 'not visible: exactly 0')
+      key.hidden = site.sight.form === 'everything' && !site.sight.padding.length
+      put(pad, h('i', { class: 'pad' }), 'padding: in no sum')
+      pad.hidden = !site.sight.padding.length
       put(mark, ...(written === null ? [] : [h('i', { class: 'rule' }), `written from ${count(written)} on`]))
       mark.hidden = written === null
       const share = held === null ? '' : `It holds ${weight(held)} of this head’s weight. `

@@ -2,7 +2,7 @@
 
 import { attr, css, h, put, s } from '../dom.js'
 import { moveInGrid } from '../pure/keyboard.js'
-import { thumbnailSide } from '../pure/layout.js'
+import { GAP, thumbnailSide } from '../pure/layout.js'
 import { two } from '../pure/number.js'
 import { paintThumbnail } from '../pure/paint.js'
 import { groupOf, groupsOf, sharing } from '../pure/places.js'
@@ -38,7 +38,8 @@ class Heads {
     this.keys = h('div', { class: 'end keys', 'aria-hidden': 'true' }, ...keys)
     this.stacks = h('div', { class: 'end', hidden: true })
     /** @type {ReturnType<typeof mountSeg<Group>>|null} */ this.seg = null
-    put(el, h('div', { class: 'sec' }, h('h2', {}, 'Heads'), h('span', { class: 'faint small' }, 'by row · mean entropy, nats'), this.keys, this.stacks), this.scroll)
+    this.about = h('span', { class: 'faint small' })
+    put(el, h('div', { class: 'sec' }, h('h2', {}, 'Heads'), this.about, this.keys, this.stacks), this.scroll)
     this.seen = new IntersectionObserver((entries) => this.#paintSeen(entries), { root: this.scroll, rootMargin: '200px' })
     this.size = new ResizeObserver(() => this.#data && this.#resize(this.#data))
     this.size.observe(this.scroll)
@@ -78,6 +79,7 @@ class Heads {
     const groups = groupsOf(result)
     this.stacks.hidden = groups.length < 2
     this.keys.hidden = groups.length > 1
+    put(this.about, `by row · ${groups.length > 1 ? '' : 'mean '}entropy, nats`)
     this.seg = groups.length < 2 ? null : mountSeg('Which attention', groups.map((value) => ({ value, text: GROUPS[value] })), this.on.group)
     put(this.stacks, this.seg?.el)
   }
@@ -133,7 +135,7 @@ class Heads {
     if (side === this.#side) return
     this.#side = side
     const spare = (this.scroll.clientWidth - NAMES - SCROLLBAR - most * side) / most
-    css(this.grid, { '--side': side, '--gap': Math.max(4, Math.min(12, spare)) })
+    css(this.grid, { '--side': side, '--gap': Math.max(GAP, Math.min(12, spare)) })
     this.#repaint()
   }
 

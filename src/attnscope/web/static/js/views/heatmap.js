@@ -12,7 +12,7 @@ import { mountTip } from './tip.js'
 
 /** @typedef {import("../types.js").Span} Span @typedef {import("../types.js").Sides} Sides @typedef {import("../types.js").ColourMap} ColourMap */
 /** @typedef {import("../pure/layout.js").Layout} Layout */
-/** @typedef {{label: string, spoken: string, faint: boolean}} Word what stands for a token */
+/** @typedef {{label: string, name: string, spoken: string, faint: boolean}} Word what stands for a token; name and spoken are "" where it is known by its position alone */
 /** @typedef {{i: number, j: number}} Place */
 /**
  * weights holds the cells of rows x columns alone, −1 where not visible; rank is null while the row of a query is not known.
@@ -87,7 +87,7 @@ class Heatmap {
 
   /** How many cells fit, so that the right ones can be fetched. @param {Shape} shape */
   capacity(shape) {
-    const wanted = [shape.rows, shape.columns, shape.labels.left, shape.labels.top, shape.upright, shape.sink, devicePixelRatio, innerWidth, innerHeight].join(' ')
+    const wanted = [shape.rows, shape.columns, shape.labels.left, shape.labels.top, shape.upright, shape.sink, devicePixelRatio, innerWidth, innerHeight, this.room()].join(' ')
     if (this.#layout && this.#measured === wanted) return { rows: this.#layout.rows, columns: this.#layout.columns }
     this.#measured = wanted
     const narrow = matchMedia('(max-width: 700px)').matches
@@ -184,7 +184,7 @@ class Heatmap {
     }
     const { i, j } = target
     const place = data.rank(i, j)
-    const words = { title: data.title, i, j, query: data.query(i).label, key: data.key(j).label, weight: this.#weightAt(target), rank: place?.rank ?? null, of: place?.of ?? null }
+    const words = { title: data.title, i, j, query: data.query(i).name, key: data.key(j).name, weight: this.#weightAt(target), rank: place?.rank ?? null, of: place?.of ?? null }
     const plane = { width: this.plane.offsetWidth, height: this.plane.offsetHeight }
     this.tip.show(words, this.#touch ? null : { x, y, cell, plane, origin: { left: this.plane.offsetLeft, top: this.plane.offsetTop } })
   }

@@ -1,7 +1,7 @@
 // The middle panel: one head's heatmap with its title, scales and foot, or a card that says why there is none.
 
 import { h, put } from '../dom.js'
-import { label, onlyMarks, spoken } from '../pure/marks.js'
+import { isItsPlace, label, onlyMarks, spoken } from '../pure/marks.js'
 import { windowOver } from '../pure/layout.js'
 import { count, fixed, two } from '../pure/number.js'
 import { isPaddedRow, isPadding, sidesOf } from '../pure/places.js'
@@ -129,7 +129,7 @@ class Picture {
       hide: state.hide, i, j, query, key, sides, rank: (r, c) => rankOf(numbers.row(of, r), c),
     })
     const total = sides.received.reduce((sum, amount) => sum + amount, 0)
-    this.foot.update({ scale: state.scale, map: look.map, hide: state.hide, held: total > 0 ? sides.received[0] / total : null, causal: site.causal, window: rows.size < site.tq, written: down.generated })
+    this.foot.update({ scale: state.scale, map: look.map, hide: state.hide, held: total > 0 ? sides.received[0] / total : null, site, window: rows.size < site.tq, written: down.generated })
     const place = (/** @type {number} */ weight, /** @type {number} */ token) => scale(weight, state.way === 'at' ? i : token)
     return { site, values: line ?? null, place, best: strongest(row, i), sink: sides.sink?.[i] || null, query, key }
   }
@@ -163,9 +163,10 @@ class Picture {
     const layer = at?.layer ?? 0
     const near = nearest(layer, result)
     this.#show(`Layer ${layer}`, '', false)
-    const have = result.sites.length ? ` Layers ${listed([...new Set(result.sites.map((site) => site.layer))])} have them.` : ''
+    const have = result.sites.length ? ` Layers ${listed([...new Set(result.sites.map((site) => site.layer))])} are shown.` : ''
     put(this.cards, card({
-      title: at ? `No softmax attention in layer ${layer}` : 'No attention was recorded', text: (at?.reason ?? 'The model made no call that could be listened to.') + have,
+      title: !at ? 'No attention was recorded' : /no softmax/i.test(at.reason) ? `No softmax attention in layer ${layer}` : `Layer ${layer} is not shown`,
+      text: at ? `${at.reason.replace(/\.$/, '')}.${have}` : 'The model made no call that could be listened to.',
       button: near && { label: `Go to layer ${near.layer}`, act: () => this.on.chooseHead(near, 0) },
     }))
     return null
@@ -228,8 +229,8 @@ class Picture {
     const { data: { i, j }, seen } = this.#shown
     if (!seen.values) return null
     const at = way === 'at' ? i : (j ?? i)
-    const who = `${(way === 'at' ? seen.query : seen.key)(at).label} ${count(at)}`
-    const word = (/** @type {number} */ k) => (way === 'at' ? seen.key : seen.query)(k).label
+    const who = `${(way === 'at' ? seen.query : seen.key)(at).name} ${count(at)}`.trim()
+    const word = (/** @type {number} */ k) => (way === 'at' ? seen.key : seen.query)(k).name
     return { title: `${this.#title}: ${way === 'at' ? `where ${who} looks` : `who looks at ${who}`}`, head: way === 'at' ? 'key' : 'query', values: seen.values, word }
   }
 
@@ -248,7 +249,10 @@ class Picture {
 
 /** @param {import("../types.js").Axis} axis @returns {(at: number) => Word} */
 function wordOf({ tokens }) {
-  return (at) => ({ label: label(tokens[at]), spoken: spoken(tokens[at]), faint: onlyMarks(tokens[at]) })
+  return (at) => {
+    const itself = isItsPlace(tokens[at], at)
+    return { label: label(tokens[at]), name: itself ? '' : label(tokens[at]), spoken: itself ? '' : spoken(tokens[at]), faint: onlyMarks(tokens[at]) }
+  }
 }
 
 /** @param {Float32Array|undefined} row @param {number} at */

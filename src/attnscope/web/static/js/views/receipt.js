@@ -46,7 +46,8 @@ class Receipt {
     if (!this.#data) return
     const { cell, query, key } = this.#data
     this.fold.hidden = false
-    put(this.who, `${count(cell.i)} `, h('code', { dir: 'auto' }, query), ' → ', `${count(cell.j)} `, h('code', { dir: 'auto' }, key))
+    const named = (/** @type {number} */ at, /** @type {string} */ word) => [count(at), word && ' ', word && h('code', { dir: 'auto' }, word)]
+    put(this.who, ...named(cell.i, query), ' → ', ...named(cell.j, key))
     const { ok, text } = verdict(cell)
     const mark = ok ? icon('m2.500 7.500 3 3 6-7') : icon('M7 1.5 13 12.500H1zM7 5.500v3M7 10.600v.1')
     put(this.body, ...sections(cell, this.#all).map((section) => this.#section(section, cell)),

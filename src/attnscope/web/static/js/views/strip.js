@@ -2,7 +2,7 @@
 
 import { css, h, put } from '../dom.js'
 import { moveInLines } from '../pure/keyboard.js'
-import { breaksAfter, spoken } from '../pure/marks.js'
+import { breaksAfter, isItsPlace, spoken } from '../pure/marks.js'
 import { count, weight7 } from '../pure/number.js'
 import { pieces } from './chip.js'
 
@@ -87,10 +87,13 @@ class Strip {
   #reveal(chip) {
     const { flow } = this
     const top = (/** @type {HTMLElement} */ el) => el.offsetTop - flow.offsetTop - GAP
-    const [from, to] = [top(chip), top(chip) + chip.offsetHeight + 2 * GAP]
-    if (from >= flow.scrollTop && to <= flow.scrollTop + flow.clientHeight) return
-    const first = this.#chips.find((other) => top(other) >= to - flow.clientHeight)
-    flow.scrollTop = from < flow.scrollTop ? from : first ? top(first) : from
+    const [from, end] = [top(chip), top(chip) + chip.offsetHeight + 2 * GAP]
+    if (from >= flow.scrollTop && end <= flow.scrollTop + flow.clientHeight) return
+    const first = this.#chips.find((other) => top(other) >= end - flow.clientHeight)
+    const to = from < flow.scrollTop ? from : first ? top(first) : from
+    const short = to + flow.clientHeight - flow.scrollHeight // px that the end lacks for a whole line at the top
+    if (short > 0) flow.append(h('i', { class: 'brk', style: { height: `${short}px` }, 'aria-hidden': 'true' }))
+    flow.scrollTop = to
   }
 
   /** @param {Data} data */
@@ -110,7 +113,8 @@ class Strip {
   #showTip(at, chip) {
     const value = this.#data?.values?.[at]
     if (value === undefined || !this.#data) return
-    put(this.tip, h('b', {}, value >= 0 ? weight7(value) : '0'), h('div', { class: 'dim' }, `${value >= 0 ? '' : 'not visible · '}${spoken(this.#data.axis.tokens[at])}, position ${count(at)}`))
+    const token = this.#data.axis.tokens[at]
+    put(this.tip, h('b', {}, value >= 0 ? weight7(value) : '0'), h('div', { class: 'dim' }, `${value >= 0 ? '' : 'not visible · '}${isItsPlace(token, at) ? '' : `${spoken(token)}, `}position ${count(at)}`))
     this.tip.hidden = false
     const top = chip.offsetTop - this.flow.scrollTop - this.tip.offsetHeight - 6
     const under = chip.offsetTop - this.flow.scrollTop + chip.offsetHeight + 6

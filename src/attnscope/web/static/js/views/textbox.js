@@ -79,7 +79,7 @@ export function mount(el, on) {
  */
 function fitWords(text, model, result) {
   if (!model) return { text: '', over: false }
-  const size = `${count(model.layers)} layers × ${count(model.heads)} heads`
+  const size = `${plural(model.layers, 'layer')} × ${plural(model.heads, 'head')}`
   if (model.recorded) return { text: `A recording, without its model · ${size}`, over: false }
   if (model.unit === 'character') {
     const length = [...text].length

@@ -1,7 +1,7 @@
 // The tokens of a head: one strip where queries and keys are the same text, two where they are not (cross attention, a decoding step).
 
 import { h, put, say } from '../dom.js'
-import { label, spoken } from '../pure/marks.js'
+import { isItsPlace, label, spoken } from '../pure/marks.js'
 import { count, weight } from '../pure/number.js'
 import { writtenWords } from '../pure/places.js'
 import { largest } from '../pure/scale.js'
@@ -87,7 +87,8 @@ class Tokens {
     const [axis, at] = way === 'at' || same ? [rows, same && way === 'by' ? (j ?? i) : i] : [columns, j ?? 0]
     const token = axis.tokens[at]
     const written = writtenWords(rows, count)
-    return token ? `${spoken(token)}, position ${count(at)}${written ? ` · ${written}` : ''}` : ''
+    const name = token && !isItsPlace(token, at) ? `${spoken(token)}, ` : ''
+    return token ? `${name}position ${count(at)}${written ? ` · ${written}` : ''}` : ''
   }
 
   /** "Looks at t 15 .306, t 21 .239, all others .142". @param {Data} data */
@@ -96,7 +97,7 @@ class Tokens {
     if (!values || !mine) return []
     const best = largest(values, BEST)
     if (!best.length) return [way === 'at' ? 'Sees no key: all its weights are 0.' : 'No query sees it.']
-    const items = best.map((at) => h('span', { class: 'item' }, h('code', { dir: 'auto' }, label(others[at])), h('span', { class: 'faint' }, ` ${count(at)} `), h('b', {}, weight(values[at]))))
+    const items = best.map((at) => h('span', { class: 'item' }, isItsPlace(others[at], at) ? null : h('code', { dir: 'auto' }, label(others[at])), h('span', { class: 'faint' }, ` ${count(at)} `), h('b', {}, weight(values[at]))))
     const rest = values.reduce((sum, value, at) => (value > 0 && !best.includes(at) ? sum + value : sum), 0)
     if (way === 'at' && rest > 0) items.push(h('span', { class: 'item' }, 'all others ', h('b', {}, weight(rest))))
     if (way === 'at' && sink) items.push(h('span', { class: 'item' }, 'a learned sink ', h('b', {}, weight(sink))))
