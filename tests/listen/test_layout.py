@@ -9,7 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from attnscope.listen.layout import Lengths, head_counts, layout_of, of_each_position
+from attnscope.listen.call import CannotShowError
+from attnscope.listen.folds import Fold
+from attnscope.listen.layout import Layout, Lengths, head_counts, layout_of, of_each_position
 
 
 def handed(*shapes: tuple[int, ...], ids: tuple[int, ...] | None = None) -> Lengths:
@@ -24,10 +26,8 @@ CASES: list[tuple[tuple[int, ...], Lengths, set[int], tuple[int, int, int, int] 
     ((2, 6, 9, 9), handed((2, 9, 48)), {6}, (2, 6, 9, 9)),
     ((2, 6, 9, 9), handed((9, 2, 48)), {6}, (2, 6, 9, 9)),  # the first axis is the length (XLNet)
     ((2, 6, 9, 9), handed(ids=(2, 9)), {6}, (2, 6, 9, 9)),
-    ((12, 9, 9), handed((2, 9, 48)), {6}, (2, 6, 9, 9)),  # heads folded into the batch
     ((2, 9, 9), handed((2, 9, 48)), {6}, (2, 1, 9, 9)),  # one head
     ((6, 9, 9), handed((6, 9, 48)), {6}, (6, 1, 9, 9)),  # six texts, not six heads of one
-    ((12, 9, 9), handed((2, 9, 48), (12, 9, 8)), {6}, (2, 6, 9, 9)),  # q of all heads was handed on
     ((2, 6, 9, 5), handed((2, 9, 48), (2, 5, 48)), {6}, (2, 6, 9, 5)),
     ((6, 9, 9), handed((9, 48)), {6}, (1, 6, 9, 9)),  # no batch
     ((2, 4, 16, 16), handed((2, 3, 4, 4)), {4}, (2, 4, 16, 16)),  # an image's places in a row
@@ -49,14 +49,52 @@ CASES: list[tuple[tuple[int, ...], Lengths, set[int], tuple[int, int, int, int] 
 def test_a_layout_is_found_or_there_is_none(
     shape: tuple[int, ...], lengths: Lengths, counts: set[int], layout: tuple[int, ...] | None
 ) -> None:
-    assert layout_of(shape, lengths, counts) == layout
+    found = layout_of(shape, lengths, counts)
+    assert found == (None if layout is None else Layout(*layout))
+
+
+BOTH = handed((2, 9, 48), (12, 9, 8))  # q of all heads was handed on
+
+FOLDED: list[tuple[Lengths, set[int], Fold | None, Layout | str]] = [
+    (handed((2, 9, 48)), {6}, Fold(9, (2, 6)), Layout(2, 6, 9, 9)),
+    (handed((2, 9, 48)), {6}, Fold(9, (6, 2)), Layout(2, 6, 9, 9, heads_first=True)),
+    (handed((2, 9, 48)), {6}, Fold(9, (2, 3, 2)), "2 texts of 6 heads folded"),  # either end may be the texts
+    (handed((2, 9, 48)), {6}, Fold(9, (2, 2, 3)), Layout(2, 6, 9, 9)),  # key heads and groups
+    (handed((2, 9, 48)), {6}, Fold(9, (3, 4)), "2 texts of 6 heads folded"),
+    (handed((2, 9, 48)), {6}, None, "2 texts of 6 heads folded"),
+    (BOTH, {6}, Fold(9, (2, 6)), Layout(2, 6, 9, 9)),
+    (BOTH, {6}, None, "2 texts of 6 heads or 12 texts of 1 heads folded"),
+    (BOTH, set(), Fold(9, (2, 6)), "a num_heads on the module helps too"),
+    (handed((12, 9, 48)), {12}, Fold(9, (12,), of_width=True), Layout(1, 12, 9, 9)),  # one text of several
+    (handed((12, 9, 48)), {12}, None, Layout(12, 1, 9, 9)),
+    (handed((9, 48), (12, 9, 48)), {12}, None, "1 texts of 12 heads or 12 texts of 1 heads folded"),
+    (handed((9, 48)), set(), None, Layout(1, 12, 9, 9)),
+]
+
+
+@pytest.mark.parametrize(("lengths", "counts", "fold", "layout"), FOLDED)
+def test_an_axis_of_texts_and_heads_is_opened_where_one_way_is_left(
+    lengths: Lengths, counts: set[int], fold: Fold | None, layout: Layout | str
+) -> None:
+    if isinstance(layout, Layout):
+        assert layout_of((12, 9, 9), lengths, counts, fold) == layout
+        return
+    with pytest.raises(CannotShowError, match=layout):
+        layout_of((12, 9, 9), lengths, counts, fold)
+
+
+def test_heads_that_come_first_are_put_behind_the_texts() -> None:
+    x = torch.arange(12)[:, None, None].expand(12, 9, 9)
+    assert torch.equal(Layout(2, 6, 9, 9).opened(x)[..., 0, 0], torch.arange(12).view(2, 6))
+    turned = Layout(2, 6, 9, 9, heads_first=True).opened(x)
+    assert torch.equal(turned[..., 0, 0], torch.arange(12).view(6, 2).T)
 
 
 def test_a_cache_gives_keys_a_length_where_a_part_of_it_is_known() -> None:
     lengths = handed((2, 1, 48))
     assert layout_of((2, 6, 1, 30), lengths, {6}) is None
     lengths.grow(30, [29, 1])
-    assert layout_of((2, 6, 1, 30), lengths, {6}) == (2, 6, 1, 30)
+    assert layout_of((2, 6, 1, 30), lengths, {6}) == Layout(2, 6, 1, 30)
     lengths.grow(77, [40, 37])
     assert layout_of((2, 6, 1, 77), lengths, {6}) is None
 

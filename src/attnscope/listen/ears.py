@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 from torch import nn, overrides
 from torch.overrides import TorchFunctionMode
 
-from attnscope.listen.frames import here
+from attnscope.listen.frames import Frame, here
 from attnscope.listen.modes import at_the_end, modes, pop, push
 
 Tap = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
@@ -45,9 +45,30 @@ def taps(*functions: Callable[..., Any]) -> Callable[[Tap], Tap]:
 
 
 def follows(follow: Follow) -> Follow:
-    """Marks what is told of every call of a function without a tap, while this thread follows a grid."""
+    """Marks what is told of every call of a function without a tap, while this thread follows anything."""
     _FOLLOWS.append(follow)
     return follow
+
+
+@contextmanager
+def looking(frame: Frame | None = None) -> Iterator[None]:
+    """Our own reading of a call, for the innermost frame or another one: a fault in it is a reason why
+    nothing is shown, and the model's run goes on.
+    """
+    frame = frame or here.top
+    try:
+        yield
+    except Exception as error:
+        if frame is not None:
+            frame.session.unread(frame, error)
+
+
+def tell(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    """Tells of a call; for taps of functions that may be followed through."""
+    if here.follows:
+        with looking():
+            for follow in _FOLLOWS:
+                follow(func, args, kwargs, result)
 
 
 class Ears(TorchFunctionMode):
@@ -67,9 +88,7 @@ class Ears(TorchFunctionMode):
             with at_the_end(self):
                 return func(*args, **kwargs)
         result = func(*args, **kwargs)
-        if here.grids:
-            for follow in _FOLLOWS:
-                follow(func, args, kwargs, result)
+        tell(func, args, kwargs, result)
         return result
 
 

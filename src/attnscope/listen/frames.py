@@ -12,10 +12,12 @@ from torch.overrides import TorchFunctionMode
 from attnscope.listen import modes
 from attnscope.listen.going import Going
 from attnscope.listen.layout import Lengths
+from attnscope.listen.memories import Memories
 
 if TYPE_CHECKING:
+    from attnscope.listen.folds import Fold
+    from attnscope.listen.following import Grid
     from attnscope.listen.routes.sdpa import Heard
-    from attnscope.listen.routes.softmax import Grid
     from attnscope.listen.runs import RunLog
     from attnscope.listen.session import Session
     from attnscope.listen.summed import Summed
@@ -67,12 +69,15 @@ class Generation:
 class Thread(threading.local):
     """frames: outermost first.   generations: that are going on, outermost first.   inside: where a route
     puts what it hears within a call it is already listening to.   grids: probabilities on their way to a
-    product.
+    product.   folds: memories in which an axis was folded out of several.   products: memories of products
+    of which softmax may be taken.
     """
 
     frames: list[Frame] = field(default_factory=list)
     generations: list[Generation] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
+    folds: Memories[tuple[Fold, ...]] = field(default_factory=Memories)
+    products: Memories[tuple[int, ...]] = field(default_factory=Memories)
     inside: list[Heard] | None = None
     mode: TorchFunctionMode | None = None
 
@@ -91,6 +96,11 @@ class Thread(threading.local):
         if generation is not None:
             return generation.log
         return next((frame.log for frame in self.frames if frame.session is session), None)
+
+    @property
+    def follows(self) -> bool:
+        """Whether anything is followed from call to call."""
+        return bool(self.grids or self.folds or self.products)
 
     def generating(self, session: Session) -> Generation | None:
         """The innermost generate() that is going on in this thread for a recording, if any."""
@@ -134,6 +144,8 @@ class Thread(threading.local):
         self.frames.remove(frame)
         if not self.frames:
             self.inside = None
+            self.folds.clear()
+            self.products.clear()
             self.drop_mode()
             running.pop(threading.current_thread(), None)
         return frame

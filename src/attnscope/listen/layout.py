@@ -4,24 +4,46 @@ that the module is known to work on.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import accumulate
+from operator import mul
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import Tensor, nn
+
+from attnscope.listen.call import CannotShowError
+
+if TYPE_CHECKING:
+    from attnscope.listen.folds import Fold
 
 HEADS = re.compile(r"(^|_)n?_?heads?$")
 """How modules and configs name their number of heads: num_heads, n_head, nhead, num_attention_heads ..."""
 
 
 class Layout(NamedTuple):
-    """The sizes of a grid of attention."""
+    """The sizes of a grid of attention. heads_first: in an axis of (texts * heads) all texts of head 0 come
+    first, else all heads of text 0.
+    """
 
     b: int
     h: int
     tq: int
     tk: int
+    heads_first: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """(b, h, tq, tk)."""
+        return self[:4]
+
+    def opened(self, x: Tensor) -> Tensor:
+        """A tensor (b * h, ..) as (b, h, ..)."""
+        if self.heads_first:
+            return x.reshape(self.h, self.b, *x.shape[1:]).transpose(0, 1)
+        return x.reshape(self.b, self.h, *x.shape[1:])
 
 
 @dataclass(eq=False)
@@ -65,31 +87,63 @@ class Lengths:
         longest = max(known, default=0)
         return longest if longest > max(tq, tk) and not known & {tq, tk} else None
 
+    @property
+    def batches(self) -> set[int]:
+        """The numbers of texts."""
+        return {b for b, _ in self.given | self.turned}
+
     def __or__(self, other: Lengths) -> Lengths:
         return Lengths(self.given | other.given, self.turned | other.turned, self.grown | other.grown)
 
 
-def layout_of(shape: Sequence[int], lengths: Lengths, counts: set[int]) -> Layout | None:
+def layout_of(
+    shape: Sequence[int], lengths: Lengths, counts: set[int], fold: Fold | None = None
+) -> Layout | None:
     """The layout of a grid (b, h, tq, tk) or (b * h, tq, tk), None where it is none.
 
-    counts: the numbers of heads that module and config speak of. A single head needs no number; with no
-    number anywhere, the second of four axes is taken for the heads.
+    counts: the numbers of heads that module and config speak of; with no number anywhere, the second of four
+    axes is taken for the heads.   fold: how the first of three axes was made, as far as it is known.
+
+    Raises CannotShowError where the first of three axes may be opened in more ways than one.
     """
     if len(shape) not in (3, 4) or 0 in shape:
         return None
     *lead, tq, tk = shape
-    batches = {b for b, _ in lengths.given | lengths.turned}
     if len(shape) == 4:
-        found = [(lead[0], lead[1])] if lead[1] in counts | {1} or not counts else []
-    else:
-        found = [(b, lead[0] // b) for b in batches if b and lead[0] % b == 0]
-        found = sorted((pair for pair in found if pair[1] in counts | {1}), key=lambda pair: -pair[1])
-    for b, h in found:
-        if _known(b, tq, tk, lengths.given, lengths.grown) or _known(
-            b, tq, tk, lengths.turned, lengths.grown
-        ):
-            return Layout(b, h, tq, tk)
-    return None
+        fits = lead[1] in counts | {1} or not counts
+        found = [(lead[0], lead[1])] if fits and _known(lead[0], tq, tk, lengths) else []
+        return Layout(*found[0], tq, tk) if found else None
+    if fold is not None and fold.of_width:  # one text of several
+        of_a_text = lead[0] in counts or not counts
+        return Layout(1, lead[0], tq, tk) if of_a_text and _known(None, tq, tk, lengths) else None
+    pairs = [(b, lead[0] // b) for b in lengths.batches if b and lead[0] % b == 0]
+    pairs = [(b, h) for b, h in pairs if _known(b, tq, tk, lengths) and (h in counts | {1} or not counts)]
+    return _opened(sorted(pairs), tq, tk, fold, named=bool(counts)) if pairs else None
+
+
+def _opened(
+    pairs: Sequence[tuple[int, int]], tq: int, tk: int, fold: Fold | None, *, named: bool
+) -> Layout | None:
+    """The one way in which an axis of b * h can be opened, of those that lengths and numbers of heads allow.
+
+    named: a number of heads is known.
+    """
+    found: set[Layout] = set()
+    for b, h in pairs:
+        if 1 in (b, h):
+            found |= {Layout(b, h, tq, tk)} if len(pairs) == 1 else set()
+        elif named and fold is not None:
+            firsts, lasts = accumulate(fold.sizes, mul), accumulate(reversed(fold.sizes), mul)
+            found |= {Layout(b, h, tq, tk)} if b in firsts else set()
+            found |= {Layout(b, h, tq, tk, heads_first=True)} if b in lasts else set()
+    if len(found) == 1:
+        return found.pop()
+    ways = " or ".join(f"{b} texts of {h} heads" for b, h in pairs)
+    raise CannotShowError(
+        f"its {math.prod(pairs[0])} attentions are {ways} folded into one axis, and which of the two comes "
+        "first cannot be told. Record another number of texts, or one alone"
+        + ("" if named else "; a num_heads on the module helps too")
+    )
 
 
 def of_each_position(shape: Sequence[int], lengths: Lengths) -> bool:
@@ -108,8 +162,12 @@ def head_counts(modules: Iterable[nn.Module], config: Any) -> set[int]:
     return _numbers(config)
 
 
-def _known(b: int, tq: int, tk: int, pairs: set[tuple[int, int]], grown: set[int]) -> bool:
-    return (b, tq) in pairs and tk in {t for _, t in pairs} | grown
+def _known(b: int | None, tq: int, tk: int, lengths: Lengths) -> bool:
+    """Whether so many texts, None for any number, are known to have these lengths."""
+    return any(
+        tq in {t for texts, t in pairs if b in (texts, None)} and tk in {t for _, t in pairs} | lengths.grown
+        for pairs in (lengths.given, lengths.turned)
+    )
 
 
 def _numbers(owner: Any) -> set[int]:

@@ -4,15 +4,18 @@ is out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnscope.listen.layout import Layout
 
-PRODUCTS = (torch.matmul, Tensor.matmul, torch.bmm, Tensor.bmm, torch.einsum)
+ADDED = (torch.baddbmm, Tensor.baddbmm)
+"""Products that are added to a first tensor."""
+
+PRODUCTS = (torch.matmul, Tensor.matmul, torch.bmm, Tensor.bmm, torch.einsum, *ADDED)
 """Each way in which a product of two tensors is written; `a @ b` is the second."""
 
 
@@ -29,7 +32,17 @@ def operands(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     values = [*args, *kwargs.values()]
     if function is torch.einsum and len(values) == 2 and isinstance(values[1], list | tuple):
         values = list(values[1])
-    return [value for value in values if isinstance(value, Tensor)]
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    return tensors[-2:] if function in ADDED else tensors
+
+
+def of_positions(of: Sequence[Tensor]) -> bool:
+    """Whether a product may be that of queries and keys: both have rows of each text, and neither is a weight
+    of the model.
+    """
+    return len(of) == 2 and all(
+        x.dim() > 2 and not isinstance(x if x._base is None else x._base, nn.Parameter) for x in of
+    )
 
 
 def mixed(
@@ -48,17 +61,17 @@ def mixed(
 
 
 def _shaped(grid: Layout, probabilities: Tensor, v: Tensor, out: Tensor) -> Mixed | None:
-    b, h, tq, tk = grid
+    b, h, tq, tk = grid.sizes
     lead = probabilities.shape[:-2]
     if tuple(probabilities.shape[-2:]) != (tq, tk) or lead.numel() != b * h or v.dim() < 2:
         return None
     if v.shape[-2] != tk or tuple(out.shape) != (*lead, tq, v.shape[-1]):
         return None
     if v.dim() == 4 and tuple(lead) == (b, h):  # one key head for all stays one
-        v = v.expand(b, -1, -1, -1)
-    else:
-        v = v.expand(*lead, -1, -1).reshape(b, h, tk, v.shape[-1])
-    return Mixed(probabilities.dtype, v, out.reshape(b, h, tq, v.shape[-1]))
+        return Mixed(probabilities.dtype, v.expand(b, -1, -1, -1), out)
+    v = v.expand(*lead, -1, -1)
+    v, out = (grid.opened(x.reshape(b * h, *x.shape[-2:])) for x in (v, out))
+    return Mixed(probabilities.dtype, v, out)
 
 
 def _orders(equation: str, at: int, dims: list[int]) -> list[list[int]] | None:

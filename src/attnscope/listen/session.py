@@ -176,7 +176,7 @@ class Session:
         except CannotShowError as reason:
             return self.not_shown(frame, str(reason))
         except Exception as error:
-            return self.not_shown(frame, f"its numbers could not be read: {type(error).__name__}: {error}")
+            return self.unread(frame, error)
         if name is None:
             return None
         with self._lock:
@@ -185,6 +185,10 @@ class Session:
         if self._progress is not None:
             self._progress(done, name)
         return None
+
+    def unread(self, frame: Frame, error: Exception) -> None:
+        """A fault of our own: a reason, and no more."""
+        self.not_shown(frame, f"its numbers could not be read: {type(error).__name__}: {error}")
 
     def not_shown(self, frame: Frame, reason: str) -> None:
         """A call, or a module, of which no picture can be given."""

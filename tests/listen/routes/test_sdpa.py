@@ -103,17 +103,25 @@ def test_grouped_heads_come_in_three_ways() -> None:
     assert all(certified(recording) for recording in (flagged, repeated, one))
 
 
-def test_other_numbers_of_axes_are_folded_into_the_batch() -> None:
+def test_three_axes_are_as_many_texts_as_the_module_was_handed_and_two_are_one_text() -> None:
     q, k, v = qkv(6, 2, 2, 5, 7)
-    flat = heard(q, k, v).sites[0]
-    folded = heard(*(x.unflatten(0, (2, 3)) for x in (q, k, v))).sites[0]
-    assert (folded.batch, folded.heads) == (6, 2)
-    assert torch.equal(folded.weights(1, batch=5), flat.weights(1, batch=5))
-    three = heard(q[0], k[0], v[0]).sites[0]
-    assert (three.batch, three.heads) == (1, 2)
-    assert torch.equal(three.weights(1), flat.weights(1))
+    three = heard(q[:, 1], k[:, 1], v[:, 1]).sites[0]
+    assert (three.batch, three.heads) == (6, 1) and certified(heard(q[:, 1], k[:, 1], v[:, 1]))
+    torch.testing.assert_close(
+        three.weights(0, batch=4), oracle(q[4, 1], k[4, 1], None).float(), rtol=0, atol=1e-6
+    )
     two = heard(q[0, 0], k[0, 0], v[0, 0]).sites[0]
     assert (two.batch, two.heads) == (1, 1)
+
+
+def test_more_axes_than_can_be_told_apart_are_refused_in_words() -> None:
+    five = [x.unflatten(0, (2, 3)) for x in qkv(6, 2, 2, 5, 7)]
+    with pytest.raises(NothingRecorded, match=r"its queries are \(2, 3, 2, 5, 13\), and which of their axes"):
+        heard(*five)
+    with pytest.raises(
+        NothingRecorded, match=r"its tensors \(1, 2, .* have more axes than can be told apart"
+    ):
+        heard(*(x[None] for x in five))
 
 
 def test_one_batch_of_queries_for_many_of_keys() -> None:
@@ -209,3 +217,19 @@ def test_empty_sizes_are_no_crash(sizes: tuple[int, int, int, int]) -> None:
     b, h, tq, tk = sizes
     recording = heard(*qkv(b, h, h, tq, tk))
     assert recording.sites[0].tq == tq
+
+
+@pytest.mark.parametrize("kind", ["masked", "bias"])
+def test_under_autocast_a_float_mask_is_the_one_that_the_kernel_got(kind: str) -> None:
+    q, k, v = qkv(1, 2, 2, 23, 23)
+    least = torch.finfo(torch.float32).min
+    seen = torch.ones(23, 23, dtype=torch.bool).tril()
+    given = torch.where(seen, 0.0, least) if kind == "masked" else torch.randn(23, 23) * 3 + 100
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        recording = heard(q, k, v, given)
+    site = recording.sites[0]
+    assert certified(recording)
+    assert torch.equal(site.visible(1), seen if kind == "masked" else torch.ones_like(seen))
+    mask = seen if kind == "masked" else given.bfloat16().double()
+    expected = oracle(q.bfloat16()[0, 1], k.bfloat16()[0, 1], mask)
+    torch.testing.assert_close(site.weights(1).double(), expected, rtol=0, atol=1e-5)

@@ -196,6 +196,91 @@ def test_what_only_looks_like_attention_is_not_shown(what: str) -> None:
         model(torch.randn(B, T, WIDTH))
 
 
+class Linear(nn.Module):
+    """Linear attention: softmax over features, as many as there are positions."""
+
+    def __init__(self, side: str, *, functional: bool) -> None:
+        super().__init__()
+        self.num_heads, self.side, self.functional = 2, side, functional
+        self.weight = nn.Parameter(torch.randn(3, 2, WIDTH, T) / WIDTH**0.5)
+        self.qkv = nn.Linear(WIDTH, 3 * 2 * T)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.functional:  # a weight of three axes multiplies as queries and keys do
+            q, k, v = (torch.einsum("btw,hwd->bhtd", x, weight) for weight in self.weight)
+        else:
+            q, k, v = self.qkv(x).unflatten(-1, (3, 2, T)).permute(2, 0, 3, 1, 4)
+        if self.side == "queries over width":
+            return (q.softmax(dim=-1) @ (k.exp().mT @ v)).transpose(1, 2).flatten(2)
+        return (q @ (k.mT.softmax(dim=-1) @ v)).transpose(1, 2).flatten(2)
+
+
+@pytest.mark.parametrize("functional", [False, True])
+@pytest.mark.parametrize("side", ["queries over width", "keys over positions"])
+def test_softmax_over_features_is_no_attention_however_many_there_are(side: str, functional: bool) -> None:
+    message = r"its softmax over \(3, 2, 17, 17\) was heard, and no product of queries with keys before it"
+    model = nn.Sequential(Linear(side, functional=functional), nn.Linear(2 * T, WIDTH))
+    model.append(Linear(side, functional=functional))  # comes after products
+    with pytest.raises(NothingRecorded, match=message):
+        heard(model)
+
+
+SCORED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "baddbmm": lambda q, k: torch.baddbmm(
+        torch.zeros(1, 1, 1), flat(q), flat(k).mT, beta=0.0, alpha=0.5
+    ).view(B, HEADS, T, T),
+    "its method": lambda q, k: torch.zeros(1, 1, 1).baddbmm(flat(q), flat(k).mT).view(B, HEADS, T, T),
+    "einsum": lambda q, k: torch.einsum("bhid,bhjd->bhij", q, k),
+    "axes turned by einsum": lambda q, k: torch.einsum("bhid,bhjd->bijh", q, k).permute(0, 3, 1, 2),
+    "in place": lambda q, k: (q @ k.mT).mul_(0.5).clamp_(-9, 9),
+    "where": lambda q, k: torch.where(torch.ones(T, T).tril() > 0, q @ k.mT, -1e9),
+    "two products": lambda q, k: q @ k.mT + (q.flip(1) @ k.mT),
+    "in double": lambda q, k: (q.double() @ k.double().mT).float(),
+}
+
+
+@pytest.mark.parametrize("how", SCORED)
+def test_scores_are_known_by_the_product_that_they_come_of(how: str) -> None:
+    class Scored(Packed):
+        def forward(self, x: Tensor) -> Tensor:
+            q, k, v = (part.unflatten(-1, (HEADS, D)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+            return (SCORED[how](q, k).softmax(dim=-1) @ v).transpose(1, 2).flatten(2)
+
+    (site,) = heard(Scored().eval()).sites
+    assert passed(site)
+
+
+def test_axes_are_named_as_numpy_names_them_too() -> None:
+    class Named(Packed):
+        def forward(self, x: Tensor) -> Tensor:
+            q, k, v = (part.unflatten(-1, (HEADS, D)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+            past = torch.zeros(B, HEADS, 3, D)
+            k, v = (torch.cat([past, part], axis=2) for part in (k, v))  # type: ignore[call-overload]
+            weights = torch.softmax(q @ k.mT, axis=-1)  # type: ignore[call-overload]
+            return (weights @ v).transpose(1, 2).flatten(2)
+
+    (site,) = heard(Named().eval()).sites
+    assert passed(site) and (site.tq, site.tk) == (T, T + 3)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "routes.softmax.mixed", "routes.softmax._heard", "routes.softmax.multiplied", "folds.folded",
+        "following.tensors_in",
+    ],
+)  # fmt: skip
+def test_a_fault_of_our_own_is_a_reason_and_never_the_end_of_a_run(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise KeyError("a fault")
+
+    monkeypatch.setattr(f"attnscope.listen.{part}", broken)
+    with pytest.raises(NothingRecorded, match="its numbers could not be read: KeyError: 'a fault'"):
+        heard(Packed(lambda own, s, v: flat(s.clone()).softmax(-1).view(s.shape) @ v).eval())
+
+
 def test_a_module_that_also_attends_in_blocks_gives_no_picture_at_all() -> None:
     def both(own: Any, s: Tensor, v: Tensor) -> Tensor:
         block = s[:, :, :4].nan_to_num(neginf=-9.0).softmax(dim=-1) @ v  # as BigBird's first and last rows

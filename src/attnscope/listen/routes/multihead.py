@@ -99,7 +99,7 @@ def _call(frame: Frame, given: dict[str, Any], steps: Sequence[Step], cast: torc
         return _by_grid(frame, given, steps, cast, place)
     (step,) = fused
     names = dict(zip(sdpa.NAMES, step.args, strict=False)) | step.kwargs
-    return sdpa.call_of(frame.module, sdpa.Heard(names, step.out, cast), "multihead/sdpa", place)
+    return sdpa.call_of(frame, sdpa.Heard(names, step.out, cast), "multihead/sdpa", place)
 
 
 def _by_grid(
@@ -123,7 +123,7 @@ def _by_grid(
         ((step.args[0], float(step.args[1])) for step in steps if step.out is scaled_q), (scaled_q, 1.0)
     )
     q, k, v = (as_autocast(_by_head(x, heads), cast) for x in (q, k, mix.args[1]))
-    mask = scores.args[0] if len(scores.args) == 3 else None
+    mask = as_autocast(scores.args[0], cast) if len(scores.args) == 3 else None
     return Call(
         frame.module, "multihead/eager", q, k, v, _by_head(mix.out, heads), scale,
         mask=None if mask is None else mask[None] if mask.shape[0] == 1 else _by_head(mask, heads),

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from attnscope.listen.call import NAMED, Call, CannotShowError, Place
 from attnscope.listen.ears import taps
-from attnscope.listen.frames import here
+from attnscope.listen.frames import Frame, here
 from attnscope.listen.quiet import as_autocast, autocast_dtype
+from attnscope.listen.routes.opening import opened
 
 NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
 
@@ -70,7 +71,7 @@ def tap(inner: Callable[..., Tensor], args: tuple[Any, ...], kwargs: dict[str, A
     if here.inside is not None:
         here.inside.append(heard)
     else:
-        frame.session.take(frame, lambda: call_of(frame.module, heard))
+        frame.session.take(frame, lambda: call_of(frame, heard))
     return out
 
 
@@ -82,29 +83,22 @@ def plain_tensor(name: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
-def call_of(module: nn.Module, heard: Heard, route: str = "sdpa", place: Place = NAMED) -> Call:
-    """The call that a module made. Raises CannotShowError where its tensors do not fit each other."""
-    q, k, v, out = heard.tensor("query"), heard.tensor("key"), heard.tensor("value"), heard.out
-    mask = heard.mask
-    if q.dim() > 4 and mask is not None and mask.dim() > 3 and set(mask.shape[:-3]) != {1}:
-        raise CannotShowError(
-            f"its mask {tuple(mask.shape)} differs along more axes than (batch, heads, queries, keys)"
-        )
-    q, k, v = spread(*(_four(x) for x in (q, k, v)))
-    if out.numel() != q.shape[0] * q.shape[1] * q.shape[2] * v.shape[-1]:
+def call_of(frame: Frame, heard: Heard, route: str = "sdpa", place: Place = NAMED) -> Call:
+    """The call that a running module made. Raises CannotShowError where its tensors do not fit each other,
+    or where it cannot be told which of their axes are texts and which heads.
+    """
+    q, k, v = (heard.tensor(name) for name in NAMES[:3])
+    mask, out = heard.mask, heard.out
+    if mask is not None and mask.is_floating_point():
+        mask = as_autocast(mask, heard.autocast)
+    (q, k, v), out, mask = opened(frame, (q, k, v), out, mask)
+    q, k, v = spread(q, k, v)
+    if tuple(out.shape) != (*q.shape[:3], v.shape[-1]):
         raise CannotShowError(f"its output {tuple(out.shape)} does not fit its queries {tuple(q.shape)}")
     return Call(
-        module, route, q, k, v, out.reshape(*q.shape[:3], v.shape[-1]), heard.scale,
-        mask=None if mask is None else _four(mask), causal=heard.causal, dropout=heard.dropout,
-        autocast=heard.autocast, place=place,
+        frame.module, route, q, k, v, out, heard.scale, mask=mask, causal=heard.causal,
+        dropout=heard.dropout, autocast=heard.autocast, place=place,
     )  # fmt: skip
-
-
-def _four(x: Tensor) -> Tensor:
-    """(.. h t d) with the leading axes as one batch; missing ones are 1."""
-    if x.dim() > 4:
-        return x.flatten(0, x.dim() - 4)
-    return x.reshape((1,) * (4 - x.dim()) + tuple(x.shape))
 
 
 def spread(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
