@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from attnscope.core.arithmetic import Arithmetic
+from attnscope.core.arithmetic import ROUNDING, Arithmetic
 from attnscope.core.certificate import Certificate
 from attnscope.core.grids import summarize_scores
 from attnscope.core.scoring import Scoring
@@ -75,8 +75,8 @@ def reduced(
 ) -> Summed:
     """What is kept of scores (b h tq tk) that softmax was given, and of the product that took what it gave.
 
-    softmax: the dtype of what it gave.   sinks: (h) logits of a column beside the scores.   cached: there are
-    more keys than queries because a cache held some.
+    softmax: the dtype of what it gave, to which it casts its scores first.   sinks: (h) logits of a column
+    beside the scores.   cached: there are more keys than queries because a cache held some.
 
     A cell is masked where its score is `least_of` or below, or more than FAR below the largest of its row:
     its weight is then exactly 0.
@@ -87,6 +87,8 @@ def reduced(
     offset = None if apart else offset_of([reading], tq, tk)
     arithmetic = Arithmetic(softmax=softmax, weights=mixed.dtype, dropout=dropout)
     mask = reading.mask(offset or 0)
+    if ROUNDING[softmax] > ROUNDING[scores.dtype]:
+        scores = scores.to(softmax)
     summary, normaliser = summarize_scores(
         scores, mask, v=mixed.v, out=mixed.out, sinks=sinks, offset=offset or 0, arithmetic=arithmetic,
         block=max(1, math.ceil(max(tq, tk) / SIDE)),

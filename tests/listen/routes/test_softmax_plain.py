@@ -91,6 +91,19 @@ def test_each_way_of_writing_it_gives_the_same_summary(way: str) -> None:
         assert torch.equal(site.visible(2, row)[0], torch.arange(T) <= row)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_scores_that_softmax_rounds_first_are_read_as_it_takes_them(
+    dtype: torch.dtype,
+) -> None:
+    slope = torch.linspace(-9, 9, T)  # as eager Falcon adds ALiBi, in float32
+    model = Packed(lambda own, s, v: F.softmax(s.float() + slope, dim=-1, dtype=dtype) @ v).to(dtype).eval()
+    (site,) = heard(model, torch.randn(B, T, WIDTH, dtype=dtype)).sites
+    assert passed(site)
+    weights = torch.softmax((model.scores.float() + slope).to(dtype).float(), dim=-1)
+    largest = site.summary(1).largest[0].float()
+    torch.testing.assert_close(largest, weights[1].amax(dim=-1).to(dtype).float(), rtol=0, atol=1e-6)
+
+
 ALTERED: dict[str, Callable[..., Tensor]] = {
     "one head is knocked out": lambda own, s, v: (
         s.softmax(-1) * torch.tensor([1.0, 0, 1, 1]).view(4, 1, 1) @ v
