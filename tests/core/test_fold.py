@@ -84,7 +84,7 @@ def by_hand(found: Steps, top: int) -> tuple[Tensor, Tensor]:
 def hold(summary: Summary, found: Steps, scoring: Scoring, bound: Bound, dtype: torch.dtype) -> None:
     """Asserts that a summary says what the grid says."""
     assert summary.block is not None
-    want = dense(found, offset=bound.offset, block=summary.block, first=first_keys(bound))
+    want = dense(found, offset=bound.offset, block=summary.block, first=first_keys(bound.visible))
     if scoring.sinks is None:
         want["sink"] = torch.zeros_like(want["sink"])
     close = TOLERANCE[dtype]
@@ -284,7 +284,7 @@ def halves(
     q, k, scoring = call
     bound = scoring.bind(q, k)
     last = walk.normaliser_of(bound)
-    states, first = [], first_keys(bound)
+    states, first = [], first_keys(bound.visible)
     for cols in (slice(0, cut), slice(cut, k.shape[2])):
         if cols.stop == cols.start:
             states.append(no_rows_seen(bound, q.shape[2], 2))

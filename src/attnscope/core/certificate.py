@@ -20,6 +20,7 @@ from 0 in units of both. docs/certificate.md says it in words, with what the cer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -92,17 +93,39 @@ def certify(
 
     Raises ShapeError, DtypeError, MaskError or ScoringError.
     """
+    return certify_parts(
+        q, k, v, out, scoring, normaliser, parts=[rows], seed=seed, route=route, evening=evening
+    )[0]
+
+
+def certify_parts(
+    q: Query,
+    k: Key,
+    v: Value,
+    out: Out,
+    scoring: Scoring | Mask | None = None,
+    normaliser: Normaliser | None = None,
+    *,
+    parts: Sequence[Chosen],
+    seed: int = 0,
+    route: str = "sdpa",
+    evening: Float[Tensor, "hk dv"] | None = None,
+) -> list[Certificate]:
+    """A certificate of each choice of rows, as certify makes it, from one walk; each `row` counts from the
+    call's row 0.
+    """
     with torch.no_grad(), torch.autocast(q.device.type, enabled=False):
         bound = as_scoring(scoring).bind(q, k)
         check_out(bound, v, out)
-        chosen = _chosen(bound, rows)
+        chosen = [_chosen(bound, rows) for rows in parts]
         without = not_measured(bound, route)
         if without is not None:
-            return without
+            return [without] * len(chosen)
         looking = probe(bound, v, out, seed=seed, evening=evening)
-        parts = [_block(bound, looking, normaliser, block) for block in row_blocks(bound)]
+        blocks = [_block(bound, looking, normaliser, block) for block in row_blocks(bound)]
         nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, looking.count, q.device)
-        return conclude(bound, looking, ProbeSums.over_rows([nothing, *parts]), chosen=chosen, route=route)
+        sums = ProbeSums.over_rows([nothing, *blocks])
+        return [conclude(bound, looking, sums, chosen=one, route=route) for one in chosen]
 
 
 def conclude(

@@ -62,7 +62,7 @@ def summarize(
             certifying=_certifying(bound, v, out),
             given=_given(bound, normaliser, span),
             keys=KeyStats(bound, rows=span, block=block),
-            first=first_keys(bound),
+            first=first_keys(bound.visible),
             start=start,
             top=top,
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,6 +50,19 @@ def merge_certificates(parts: Sequence[Certificate], starts: Sequence[int]) -> C
         if verdicts[b][h][0] != REFUSED:
             verdicts[b][h] = NOT_CERTIFIABLE, parts[at].reason[b][h]
     return assembled(found, verdicts, dtype, parts[-1].route)
+
+
+def reordered(certificate: Certificate, parents: Sequence[int]) -> Certificate:
+    """The same figures with batch entry parents[b] in the place of b."""
+    order = list(parents)
+    moved: dict[str, Any] = {}
+    for one in fields(certificate):
+        value = getattr(certificate, one.name)
+        if isinstance(value, Tensor):
+            moved[one.name] = value[order]
+        elif isinstance(value, tuple):
+            moved[one.name] = tuple(value[batch] for batch in order)
+    return replace(certificate, **moved)
 
 
 def _check(parts: Sequence[Certificate], starts: Sequence[int]) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
 from attnscope.core.top import Top, no_top, top_of
+from attnscope.core.visible import Visible
 from attnscope.shapes import Block, Rows
 
 
@@ -100,15 +101,14 @@ def row_stats(
     )
 
 
-def first_keys(bound: Bound) -> Tensor:
+def first_keys(seen: Visible) -> Tensor:
     """For each batch the first key that any row may see, (b): the first token, past the padding on its
     left."""
-    seen = bound.visible
-    lo = seen.lo.masked_fill(seen.hi <= seen.lo, bound.shape.tk).expand(bound.shape.b, -1, -1, -1)
-    first = lo.flatten(1).amin(dim=1) if lo.numel() else lo.new_zeros(bound.shape.b)
-    if seen.valid is None or not bound.shape.tk:
+    lo = seen.lo.masked_fill(seen.hi <= seen.lo, seen.tk).expand(seen.b, -1, -1, -1)
+    first = lo.flatten(1).amin(dim=1) if lo.numel() else lo.new_zeros(seen.b)
+    if seen.valid is None or not seen.tk:
         return first
-    keys = torch.arange(bound.shape.tk, device=first.device)
+    keys = torch.arange(seen.tk, device=first.device)
     return (seen.valid & (keys >= first[:, None])).to(torch.uint8).argmax(dim=-1)
 
 

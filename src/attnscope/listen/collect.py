@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,18 +12,20 @@ from torch import Tensor
 
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
-from attnscope.core.certificate import Certificate, certify
+from attnscope.core.certificate import Certificate, certify_parts
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.scoring import Bound, Scoring
-from attnscope.core.tile import Normaliser
+from attnscope.core.signs import evening_of
+from attnscope.core.tile import Normaliser, weights
 from attnscope.core.verdict import NOT_CERTIFIABLE
+from attnscope.core.visible import Visible
 from attnscope.core.walk import normaliser_of
 from attnscope.listen.arithmetic import Matched, match
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.naming import Label, kind_of, label
 from attnscope.listen.quiet import quiet
 from attnscope.listen.reading import Reader, Reading, everything, of_heads
-from attnscope.recording.piece import Piece
+from attnscope.recording.piece import Part, Piece
 
 if TYPE_CHECKING:
     from attnscope.listen.runs import RunLog
@@ -32,7 +35,7 @@ KEEPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What each value of keep= holds on to."""
 
-GUESSES = 24
+GUESSES = 64
 """Rows at the end of a call that may be guesses of assisted decoding, some of which are taken back."""
 
 Heads = Sequence[int] | Mapping[int, Sequence[int]] | None
@@ -94,7 +97,7 @@ def collect(call: Call, *, name: str, order: int, log: RunLog, wanted: Wanted) -
             log.arithmetics[name] = matched.arithmetic
         bound = replace(scoring, arithmetic=matched.arithmetic).bind(part.q, part.k)
         facts = _facts(read, name, order, layer) | {"kept": heads, "keep": wanted.keep}
-        return _piece(read, part, bound, matched, facts, growing=log.whole)
+        return _piece(read, part, bound, matched, facts, log)
 
 
 def _facts(read: _Read, name: str, order: int, layer: int) -> dict[str, Any]:
@@ -108,38 +111,61 @@ def _facts(read: _Read, name: str, order: int, layer: int) -> dict[str, Any]:
 
 
 def _piece(
-    read: _Read, part: Call, bound: Bound, matched: Matched, facts: Mapping[str, Any], *, growing: bool
+    read: _Read, part: Call, bound: Bound, matched: Matched, facts: Mapping[str, Any], log: RunLog
 ) -> Piece:
-    rows, scoring, keep = normaliser_of(bound), bound.scoring, facts["keep"]
-    route = part.route.rsplit("/", 1)[-1]
-    used = part.k.shape[2] if read.offset is None or not growing else _used(bound)
-    certificate = certify(part.q, part.k, part.v, part.out, scoring, rows, route=route)
+    rows, keep = normaliser_of(bound), facts["keep"]
     return Piece(
         tensors={name: getattr(part, name) for name in ("q", "k", "v", "out")},
         keep=KEEPS[keep],
-        bound=bound,
+        rows=bound.shape.tq,
+        columns=bound.shape.tk,
+        scoring=bound.scoring,
+        visible=bound.visible,
         normaliser=rows,
-        certificate=certificate if part.doubt is None else _doubted(certificate, part.doubt),
-        summaries=_summaries(bound, rows, several=growing) if keep == "summary" else (),
+        parts=_parts(part, bound, rows, facts, log),
+        on_key=partial(_on_key, bound, rows),
         offset=read.offset,
-        used=used,
+        used=bound.shape.tk if read.offset is None or not log.whole else used(bound.visible, bound.offset),
         bit_exact=matched.bit_exact,
         reach=matched.reach,
         facts=facts,
     )
 
 
-def _used(bound: Bound) -> int:
-    """Keys up to the last that is a row's own or that a row sees: after it a static cache is empty."""
-    return min(max(bound.offset + bound.shape.tq, bound.visible.bounds(slice(None))[1]), bound.shape.tk)
-
-
-def _summaries(bound: Bound, rows: Normaliser, *, several: bool) -> list[Summary]:
-    """One summary, or `several`: the last rows by themselves, which may be guesses that are taken back."""
+def _parts(call: Call, bound: Bound, rows: Normaliser, facts: Mapping[str, Any], log: RunLog) -> list[Part]:
+    """The rows in one part, or the last ones each by itself, where they may be guesses."""
     tq = bound.shape.tq
-    sure = tq - min(max(tq - 1, 0), GUESSES) if several else tq
-    blocks = [slice(0, sure), *(slice(i, i + 1) for i in range(sure, tq))]
-    return [summarize(bound.q, bound.k, bound.scoring, normaliser=rows, rows=block) for block in blocks]
+    sure = tq - min(max(tq - 1, 0), GUESSES) if log.guesses else tq
+    cuts = [slice(0, sure), *(slice(i, i + 1) for i in range(sure, tq))]
+    even = None
+    if log.whole:  # all calls by the same factors, so that their figures add up
+        even = log.evenings.setdefault((facts["name"], facts["order"]), evening_of(call.out, bound.shape.hk))
+    certificates = certify_parts(
+        call.q, call.k, call.v, call.out, bound.scoring, rows, parts=cuts, evening=even,
+        route=call.route.rsplit("/", 1)[-1],
+    )  # fmt: skip
+    if call.doubt is not None:
+        certificates = [_doubted(one, call.doubt) for one in certificates]
+    summaries: Sequence[Summary | None] = [None] * len(cuts)
+    if facts["keep"] == "summary":
+        summaries = [summarize(bound.q, bound.k, bound.scoring, normaliser=rows, rows=cut) for cut in cuts]
+    return [Part(*found) for found in zip(cuts, certificates, summaries, strict=True)]
+
+
+def _on_key(bound: Bound, normaliser: Normaliser, key: Tensor) -> Tensor:
+    """The weight of each row on key[b] of its batch, 0 where that is no key of the call: (b h tq)."""
+    found = torch.zeros_like(normaliser.peak)
+    for batch, place in enumerate(key.tolist()):
+        if 0 <= place < bound.shape.tk:
+            rows, cols = slice(0, bound.shape.tq), slice(place, place + 1)
+            column = weights(bound, normaliser, rows, cols, batch=slice(batch, batch + 1))
+            found[batch] = column[0, ..., 0]
+    return found
+
+
+def used(visible: Visible, offset: int) -> int:
+    """Keys up to the last that is a row's own or that a row sees: after it a static cache is empty."""
+    return min(max(offset + visible.tq, visible.bounds(slice(None))[1]), visible.tk)
 
 
 def _read(call: Call, name: str, reader: Reader) -> _Read:
@@ -158,16 +184,18 @@ def _read(call: Call, name: str, reader: Reader) -> _Read:
 
 def offset_of(readings: Sequence[Reading], tq: int, tk: int) -> int:
     """Where row 0 stands: where the last visible keys of all rows lie on one diagonal, on that; else rows
-    are the last ones.
+    are the last of the keys that any of them sees (a static cache has room for more).
     """
+    end = tk
     for reading in readings:
         last = reading.last_key()
+        end = min(end, int(last.max())) if bool((last > 0).any()) else end
         places = last - 1 - torch.arange(tq, device=last.device)
         some = places[last > 0]
         on_one = some.numel() > 0 and bool((some == some[0]).all())
         if on_one and int(some[0]) >= 0 and (tq > 1 or int(last.max()) < tk):
             return int(some[0])
-    return max(tk - tq, 0)
+    return max(end - tq, 0)
 
 
 def looks_back_only(readings: Sequence[Reading], tq: int, offset: int) -> bool:

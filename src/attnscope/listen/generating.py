@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from torch import Tensor, nn
@@ -19,6 +19,9 @@ from attnscope.listen.going import Going
 from attnscope.listen.owners import owner_of
 from attnscope.listen.session import Session
 from attnscope.listen.shared import Shared
+
+CACHES = ("cache", "past_key_values")
+"""How generate() is handed keys that were computed before, by version."""
 
 
 def _patch(undo: ExitStack) -> bool:
@@ -36,6 +39,7 @@ def _patch(undo: ExitStack) -> bool:
         log = session.begin(session.name_of(self), Going(sys._getframe()), whole=True)
         if log is None:
             return generate(self, *args, **kwargs)
+        log.forward.position = _held(kwargs)
         one = Generation(self, session, log, len(here.frames))
         here.generations.append(one)
         try:
@@ -51,6 +55,7 @@ def _patch(undo: ExitStack) -> bool:
 
     undo.callback(setattr, mixin, "generate", generate)
     mixin.generate = heard
+    _patch_guesses(mixin, undo)
     return True
 
 
@@ -67,3 +72,33 @@ def _length(made: Any) -> int | None:
     """How many tokens there are in the end, prompt and padding included; None where that is not told."""
     sequences = getattr(made, "sequences", made)
     return sequences.shape[1] if isinstance(sequences, Tensor) and sequences.dim() == 2 else None
+
+
+def _patch_guesses(mixin: Any, undo: ExitStack) -> None:
+    """Assisted decoding says of its run that rows may be guesses; where it has another name, their sums are
+    not kept apart.
+    """
+    assisted = mixin.__dict__.get("_assisted_decoding")
+    if assisted is None:
+        return
+
+    @functools.wraps(assisted)
+    def guessing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        session = owner_of(self)
+        going = None if session is None else here.generating(session)
+        if going is not None:
+            going.log.guesses = True
+        return assisted(self, *args, **kwargs)
+
+    undo.callback(setattr, mixin, "_assisted_decoding", assisted)
+    mixin._assisted_decoding = guessing
+
+
+def _held(kwargs: dict[str, Any]) -> int | None:
+    """How many tokens stand in the cache that generate() was handed; None where there is none, or where it
+    does not say so.
+    """
+    cache = next((kwargs[name] for name in CACHES if kwargs.get(name) is not None), None)
+    with suppress(Exception):  # whatever a cache of the user's own does, it is no reason to stop a model
+        return int(getattr(cache, "get_seq_length", lambda: 0)()) or None
+    return None

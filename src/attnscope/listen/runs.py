@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from torch import nn
+from torch import Tensor, nn
 
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.listen.going import Going
@@ -34,8 +34,10 @@ class RunLog:
     """What happens in one run. going: its call.   whole: a generate(), whose calls are joined.   keep(site):
     puts a site that is complete where sites are kept.   strip(name): makes room for a tensor that grows.
     entered: the modules that ran, in order.   cut: those of them that an exception ended.   foreign: those
-    whose softmax was no grid of attention, with what it was.   tokens: how many there were when it ended.
-    guard: held by who adds to it, or ends it.
+    whose softmax was no grid of attention, with what it was.   evenings: the factors (hk dv) by which the
+    first call of each module was certified, and so are all others.   guesses: whether rows may be guesses,
+    some of which are taken back.   tokens: how many there were when it ended.   guard: held by who adds to
+    it, or ends it.
     """
 
     run: Run
@@ -55,6 +57,8 @@ class RunLog:
     arithmetics: dict[str, Arithmetic | None] = field(default_factory=dict)
     joinings: dict[Key, Joining] = field(default_factory=dict)
     forward: Forward = field(default_factory=Forward)
+    evenings: dict[Key, Tensor] = field(default_factory=dict)
+    guesses: bool = False
     tokens: int | None = None
     ended: bool = False
 
@@ -64,20 +68,14 @@ class RunLog:
         following = max(taken.values(), default=-1) + 1
         return taken.setdefault((name, order), following if label.number is None else label.number)
 
-    def take(self, piece: Piece | Site, key: Key) -> str | None:
-        """A call that was collected, or a site by itself; why no more of its module is taken, None where it
-        was.
-        """
-        if isinstance(piece, Site) or not self.whole:
-            site = piece if isinstance(piece, Site) else piece.site(len(self.run.sites))
-            self.run.sites.append(self.keep(site))
+    def take(self, piece: Piece, key: Key) -> str | None:
+        """A call that was collected; why no more of its module is taken, None where it was."""
+        if not self.whole:
+            self.run.sites.append(self.keep(piece.site(len(self.run.sites))))
             return None
         number = len(self.joinings)
         joining = self.joinings.setdefault(key, Joining(lambda name: self.strip(f"{number}.{name}")))
-        if joining.full:
-            return f"{joining.why}; what came after the last of them is left out"
-        joining.take(piece, self.forward)
-        return None
+        return joining.take(piece, self.forward)
 
     def next_forward(self) -> None:
         """One forward of a generation is over: calls are counted anew, and its masks are let go."""
@@ -91,13 +89,13 @@ class RunLog:
         self.ended, self.reader = True, Reader()
         said = []
         for (name, _), joining in self.joinings.items():
-            short = None if self.tokens is None else joining.end_at(self.tokens - 1)
+            short = None if self.tokens is None else joining.end_at(self.tokens - 1, guesses=self.guesses)
             why = "; ".join(filter(None, (joining.why, short)))
             if why:
                 said.append(NotShown(self.heard.get(name), name, why))
         for joining in self.joinings.values():
-            while joining.segments:  # each is let go before the next is put together
+            for segment in range(len(joining.segments)):  # each is let go before the next is put together
                 grown = joining.segments.pop(0)
-                self.run.sites.append(self.keep(grown.site(len(self.run.sites))))
+                self.run.sites.append(self.keep(grown.site(len(self.run.sites), segment)))
                 grown.drop()
         return said

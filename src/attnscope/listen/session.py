@@ -21,7 +21,7 @@ from attnscope.listen.quiet import quiet
 from attnscope.listen.runs import RunLog
 from attnscope.listen.silent import silent
 from attnscope.listen.summed import Summed
-from attnscope.recording import NotShown, Recording, Run, Site
+from attnscope.recording import NotShown, Recording, Run
 from attnscope.recording.piece import Piece
 from attnscope.recording.writing import Partial
 
@@ -240,7 +240,7 @@ class Session:
     def _add(self, log: RunLog, call: Call | Summed, name: str) -> str | None:
         order = log.calls[name]
         log.calls[name] += 1
-        piece: Piece | Site | None
+        piece: Piece | None
         if isinstance(call, Summed):
             piece = summed.collect(call, name=name, order=order, log=log, wanted=self.wanted)
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -15,19 +16,20 @@ from torch import Tensor, nn
 from attnscope.core.arithmetic import ROUNDING, Arithmetic
 from attnscope.core.certificate import Certificate
 from attnscope.core.grids import summarize_scores
+from attnscope.core.rowstats import first_keys
 from attnscope.core.scoring import Scoring
 from attnscope.core.spans import Spans, from_bool
 from attnscope.core.summary import Summary
 from attnscope.core.tile import Normaliser
-from attnscope.core.visible import MAX_SPANS
+from attnscope.core.visible import MAX_SPANS, Visible
 from attnscope.listen.call import NAMED, Place
-from attnscope.listen.collect import Wanted, looks_back_only, offset_of
+from attnscope.listen.collect import Wanted, looks_back_only, offset_of, used
 from attnscope.listen.naming import is_cross, label
 from attnscope.listen.products import Mixed
 from attnscope.listen.reading import BLOCK_CELLS, Reading
 from attnscope.recording.bits import pack
-from attnscope.recording.shelf import InMemory
-from attnscope.recording.site import SIDE, Site
+from attnscope.recording.piece import Part, Piece
+from attnscope.recording.site import SIDE
 
 if TYPE_CHECKING:
     from attnscope.listen.runs import RunLog
@@ -42,16 +44,15 @@ FAR = 5000.0
 class Summed:
     """One call of which the model's own code made the grid, (b h tq tk); nothing T x T is held.
 
-    v_heads, dv: of the values.   offset: position of row 0 among the keys, None where the two are not one
-    sequence.
+    v: the values (b hk tk dv) as they were mixed; they are not kept.   offset: position of row 0 among the
+    keys, None where the two are not one sequence.
     """
 
     module: nn.Module
     name: str
     dtype: torch.dtype
     sizes: tuple[int, int, int, int]
-    v_heads: int
-    dv: int
+    v: Tensor = field(repr=False)
     offset: int | None
     reading: Reading = field(repr=False)
     scoring: Scoring
@@ -97,13 +98,13 @@ def reduced(
         summary = replace(summary, certificate=replace(summary.certificate, route="softmax"))
     b, h = scores.shape[:2]
     return Summed(
-        module, name, mixed.v.dtype, (b, h, tq, tk), mixed.v.shape[1], mixed.v.shape[3], offset, reading,
+        module, name, mixed.v.dtype, (b, h, tq, tk), mixed.v.detach(), offset, reading,
         Scoring(mask=mask, sinks=sinks, offset=offset or 0, arithmetic=arithmetic), normaliser, summary,
     )  # fmt: skip
 
 
-def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted) -> Site | None:
-    """The site of such a call; None where it was not asked for. Raises CannotShowError."""
+def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted) -> Piece | None:
+    """The piece that such a call makes; None where it was not asked for. Raises CannotShowError."""
     back = call.offset is not None and looks_back_only([call.reading], call.sizes[2], call.offset)
     named = label(name, call, looks_back_only=back)
     layer = log.layer_of(name, order, named)
@@ -114,20 +115,43 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
         return None
     summary = _of_heads(call.summary, heads)
     certificate = None if summary.certificate is None else _of_heads(summary.certificate, heads)
-    sinks = call.scoring.sinks
-    scoring = replace(
-        call.scoring,
-        mask=call.reading.of_heads(heads).mask(call.offset or 0),
-        sinks=sinks if sinks is None or heads is None else sinks[list(heads)],
-    )
-    shelf = InMemory(
-        {}, scoring, _of_heads(call.normaliser, heads), certificate, replace(summary, certificate=None)
-    )
-    return Site(
-        index=len(log.run.sites), name=name, order=order, layer=layer, kind=named.kind, stack=named.stack,
-        route=call.route, dtype=call.dtype, batch=b, heads=h, key_heads=call.v_heads, tq=tq, tk=tk, d=None,
-        dv=call.dv, offset=call.offset, kept=heads, keep="summary", bit_exact=None, reach=None, shelf=shelf,
+    summary = replace(summary, certificate=None)
+    sinks, offset = call.scoring.sinks, call.offset or 0
+    mask = call.reading.of_heads(heads).mask(offset)
+    visible = mask.bind(b, h if heads is None else len(heads), tq, tk, offset, call.v.device)
+    return Piece(
+        tensors={"v": call.v},
+        keep=(),
+        rows=tq,
+        columns=tk,
+        scoring=replace(
+            call.scoring,
+            mask=mask,
+            sinks=sinks if sinks is None or heads is None else sinks[list(heads)],
+        ),
+        visible=visible,
+        normaliser=_of_heads(call.normaliser, heads),
+        parts=[Part(slice(0, tq), certificate, summary)],
+        on_key=partial(_on_key, visible, summary),
+        offset=call.offset,
+        used=tk if call.offset is None or not log.whole else used(visible, call.offset),
+        bit_exact=None,
+        reach=None,
+        facts={
+            "name": name, "order": order, "layer": layer, "kind": named.kind, "stack": named.stack,
+            "route": call.route, "dtype": call.dtype, "batch": b, "heads": h, "key_heads": call.v.shape[1],
+            "d": None, "dv": call.v.shape[3], "kept": heads, "keep": "summary",
+        },
     )  # fmt: skip
+
+
+def _on_key(visible: Visible, summary: Summary, key: Tensor) -> Tensor:
+    """The weight of each row on key[b] of its batch, 0 where the call does not see it, (b h tq). It is known
+    of the first key that the call sees; of a later one it is NaN.
+    """
+    first = first_keys(visible)
+    known = torch.where((key == first)[:, None, None], summary.first, torch.nan)
+    return torch.where((key < first)[:, None, None], 0.0, known).to(summary.first.dtype)
 
 
 def least_of(scores: torch.dtype, values: torch.dtype) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
+from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias, values_of, with_values
 from attnscope.core.visible import Visible
 
 
@@ -37,7 +37,7 @@ class Line:
         return Line(values, torch.nn.functional.pad(self.known, ends), first)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Biases:
     """What the calls of a site have added to their scores. A single row fits a bias by distance and one by
     key: both are followed for as long as they hold.
@@ -65,21 +65,28 @@ class Biases:
                 return None
         return Biases(self.calls + 1, bias, key, distance)
 
-    def reorder(self, parents: Sequence[int]) -> None:
-        """Puts batch entry parents[b] in the place of b."""
+    def reordered(self, parents: Sequence[int]) -> Biases:
+        """The same with batch entry parents[b] in the place of b."""
         line = self._by_key
-        if line is not None and line.values.shape[0] > 1:
-            self._by_key = replace(line, values=line.values[list(parents)])
+        if line is None or line.values.shape[0] == 1:
+            return self
+        return replace(self, _by_key=replace(line, values=line.values[list(parents)]))
 
     def bias(self, tk: int) -> Bias | None:
-        """The bias of a site of tk keys; that of a single call as it was."""
+        """The bias of a site of tk keys; that of a single call as it was, without the room of its cache."""
         if self.calls == 1 or self._only is None:
-            return self._only
+            return _cut(self._only, tk)
         if self._by_key is not None:
             return KeyBias(self._by_key.over(0, tk).values)
         if self._by_distance is not None:
             return RelativeBias(self._by_distance.values[0], first=self._by_distance.first)
         return self._only
+
+
+def _cut(bias: Bias | None, tk: int) -> Bias | None:
+    if bias is None or isinstance(bias, RelativeBias) or values_of(bias).dim() == 0:
+        return bias
+    return with_values(bias, values_of(bias)[..., :tk])
 
 
 def _by_key(bias: Bias, visible: Visible, first: int) -> Line | None:

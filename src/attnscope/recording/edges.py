@@ -11,9 +11,13 @@ from torch.nn.functional import pad
 
 from attnscope.core.mask import Mask
 from attnscope.core.masks import rule, spans
+from attnscope.core.spans import Spans
 from attnscope.core.visible import Rule, Visible
 from attnscope.recording.bits import Bits, bits_of
 from attnscope.recording.strips import MemoryStrip
+
+LARGEST = 2**28
+"""Cells of which a site of many calls holds a bit each (32 MB): 16,384 rows of as many keys."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +39,30 @@ class Edges:
     _shape: tuple[int, int, int] = (1, 1, 1)  # b|1, h|1, s
     _ruled: list[_Ruled] = field(default_factory=list, repr=False)
 
-    def append(self, visible: Visible, rows: int, first: int) -> None:
-        """Adds the first `rows` rows of a call whose column 0 is column `first` of the site."""
-        held = visible.as_spans()
+    def fits(self, visible: Visible, held: Spans | None) -> bool:
+        """Whether a further call of this sight may be added: bits grow as rows x columns, and have an end."""
+        if held is not None or not self._ruled:
+            return True
+        cells = sum(one.bits.packed.numel() * 8 for one in self._ruled)
+        apart = self._ruled[-1].bits.packed.shape[:2].numel()
+        return cells + apart * visible.tq * visible.tk <= LARGEST
+
+    @property
+    def late(self) -> bool:
+        """Whether the last row sees none of the first columns in any batch or head: it has a window."""
+        return self._lo.size > 0 and bool((self._lo.last()[..., 0] > 0).all())
+
+    def append(self, visible: Visible, held: Spans | None, first: int) -> None:
+        """Adds the rows of a call whose column 0 is column `first` of the site.   held: `visible` as spans
+        alone, None where it needs bits.
+        """
         if held is None:
             bits = bits_of(visible)
             lo, hi = bits.lo, bits.hi
-            self._ruled.append(_Ruled(bits, self._lo.size, self._lo.size + rows, first))
+            self._ruled.append(_Ruled(bits, self._lo.size, self._lo.size + visible.tq, first))
         else:
             lo, hi = held.lo, held.hi
-        lo, hi = ((edge[:, :, :rows] + first).to(torch.int32) for edge in (lo, hi))
+        lo, hi = ((edge + first).to(torch.int32) for edge in (lo, hi))
         self._widen((lo.shape[0], lo.shape[1], lo.shape[3]))
         for strip, edge in ((self._lo, lo), (self._hi, hi)):
             strip.append(_fitted(edge, self._shape))

@@ -7,177 +7,183 @@ from dataclasses import dataclass, field
 
 import torch
 
-from attnscope.core.scoring import Scoring
-from attnscope.recording.biases import Biases
+from attnscope.recording.columns import outlines_of, same_text
+from attnscope.recording.fitting import Fit, fit
 from attnscope.recording.growing import Growing
 from attnscope.recording.piece import Piece
-from attnscope.recording.placing import Place, fingerprints, place, reordered
+from attnscope.recording.placing import fingerprints
 from attnscope.recording.strips import Strip
 
 MOST_SEGMENTS = 32
 """Grids of one module in one run, each with its own keys: past this their sum would grow as T x T."""
 
+ANEW = "a text begins without the keys before it"
+BITS = "its mask needs a bit for each cell, and there are too many: later rows are not shown"
+
 
 @dataclass(eq=False)
 class Forward:
-    """What the self attention of one forward has found out, for the cross attention beside it. position: of
-    row 0 among all rows of the decoder.   same: (b b), where entries of the batch have changed places, whose
-    history each may go on with.
+    """What the self attention of one forward has found out, for the layers after it and the cross attention.
+    position: of row 0 among all rows of the decoder.   text: the number of the text that goes on.   same: (b
+    b), where entries of the batch have changed places, whose history each may go on with.
     """
 
     position: int | None = None
+    text: int | None = None
     same: torch.Tensor | None = field(default=None, repr=False)
 
-
-@dataclass(frozen=True)
-class Break:
-    """Where a new segment begins: at this row of those that were generated, and why."""
-
-    row: int
-    reason: str
+    def tell(self, position: int, text: int, same: torch.Tensor | None) -> None:
+        """What one layer has found out."""
+        self.position = position if self.position is None else self.position
+        self.text = text if self.text is None else self.text
+        if same is not None:
+            self.same = same if self.same is None else self.same & same
 
 
 @dataclass(eq=False)
 class Joining:
-    """The segments of one module, in order.   strip(name) makes room for a growing tensor."""
+    """The segments of one module, in order.   strip(name) makes room for a growing tensor.   over: why no
+    more calls are taken.
+    """
 
     strip: Callable[[str], Strip]
     segments: list[Growing] = field(default_factory=list)
-    breaks: list[Break] = field(default_factory=list)
-    revisited: bool = False
+    over: str | None = None
+    _recent: list[Growing] = field(default_factory=list)  # the one that grew last comes last
+    _opened: int = 0
 
-    def take(self, piece: Piece, forward: Forward) -> None:
-        """Adds one call."""
-        k, v = (piece.tensors[name][:, :, : piece.used] for name in ("k", "v"))
-        prints = fingerprints(k, v)
-        is_self = piece.offset is not None
-        if self.segments and is_self and piece.past == 0:
-            for grown in self.segments:
-                grown.drop()
-            self.segments, self.breaks, self.revisited = [], [], True
-        if not self.segments:
-            self._open(piece, prints, forward)
-            return
-        held = self.segments[-1]
-        found = _fit(held, piece, prints, forward)
-        if isinstance(found, str):
-            self.breaks.append(Break(self._position(), found))
-            self._open(piece, prints, forward)
-            return
-        where, row, biases = found
-        self.revisited = self.revisited or row < held.rows
-        held.append(piece, where, row, prints, biases)
-        if is_self:
-            _tell(forward, where.first + piece.past, where.same)
+    def take(self, piece: Piece, forward: Forward) -> str | None:
+        """Adds one call; why it cannot be added, None where it was."""
+        if self.over is not None:
+            return self.over
+        if piece.facts["stack"] != "decoder":
+            forward = Forward()  # an encoder within the same forward has a text of its own
+        k, v = piece.tensors.get("k"), piece.tensors["v"]
+        prints = fingerprints(None if k is None else k[:, :, : piece.used], v[:, :, : piece.used])
+        begins = piece.offset is not None and piece.past == 0
+        found = ANEW if begins else self._fit(piece, prints, forward)
+        if isinstance(found, Fit):
+            return self._append(found, piece, prints, forward)
+        again = self._computed_again(piece, forward) if begins else None
+        if again is not None:
+            self._forget(again)
+        elif len(self.segments) >= MOST_SEGMENTS:
+            self.over = f"{self.why}; what came after the last of them is left out"
+            return self.over
+        self._open(piece, prints, forward, again, found)
+        return None
 
     @property
     def why(self) -> str | None:
         """One sentence on where and why new segments began; None where there is one grid."""
-        if not self.breaks:
+        later = [(one.base or 0, one.why) for one in self.segments[1:] if one.why is not None]
+        if not later:
             return None
-        rows = ", ".join(str(one.row) for one in self.breaks[:4]) + (" ..." if len(self.breaks) > 4 else "")
-        reasons = "; ".join(dict.fromkeys(one.reason for one in self.breaks))
+        rows = ", ".join(str(row) for row, _ in later[:4]) + (" ..." if len(later) > 4 else "")
+        reasons = "; ".join(dict.fromkeys(why for _, why in later))
         return f"its calls make {len(self.segments)} grids (site.segment), since at row {rows} {reasons}"
 
-    def end_at(self, processed: int) -> str | None:
-        """Drops guesses past the tokens that were processed in the end, where some were visited again; a
-        sentence where rows of them were not heard.
+    def end_at(self, processed: int, *, guesses: bool) -> str | None:
+        """Drops `guesses` past the tokens that were processed in the end; a sentence where they cannot be
+        dropped, or where rows of those tokens were not heard.
         """
-        last = self.segments[-1] if self.segments else None
-        if last is None or last.base is None or last.facts["stack"] != "decoder":
+        last = next((one for one in reversed(self.segments) if one.text == 0), None)
+        if last is None or last.base is None or last.facts["stack"] != "decoder" or self.over is not None:
             return None
-        if self.revisited and last.base < processed < self._position():
-            last.end_at(processed - last.base)
-        lacking = processed - self._position()
-        if lacking <= 0:
+        count = processed - last.base
+        if guesses and 0 < count < last.rows:
+            if not last.can_cut(count):
+                return f"its last {last.rows - count} rows are guesses that were not taken"
+            last.end_at(count)
+        lacking = count - last.rows
+        if lacking <= 0 or len(self.segments) > 1:
             return None
         return (
             f"the last {lacking} of {processed} tokens were not heard: they were processed by compiled code"
         )
 
-    @property
-    def full(self) -> bool:
-        """Whether no further segment may be opened."""
-        return len(self.segments) >= MOST_SEGMENTS
+    def _fit(self, piece: Piece, prints: torch.Tensor, forward: Forward) -> Fit | str:
+        """The segment that goes on with a call, one of which nothing is lost where there is one; else why the
+        one that grew last does not.
+        """
+        likely, found = list(reversed(self._recent)), list[Fit | str]()
+        likely.sort(key=lambda held: held.text != forward.text)
+        for held in likely:
+            if piece.offset is None and forward.text not in (None, held.text):
+                continue
+            one = fit(held, piece, prints, forward.position, forward.same)
+            if isinstance(one, Fit) and one.row == held.rows:
+                return one
+            found.append(one)
+        return next((one for one in found if isinstance(one, Fit)), found[0] if found else ANEW)
 
-    def _open(self, piece: Piece, prints: torch.Tensor, forward: Forward) -> None:
-        segment = len(self.segments)
-        grown = Growing(piece.facts, piece.keep, self._strip_of(segment), segment, piece.offset)
-        biases = _biases(Biases(), piece, 0) or Biases()
-        grown.append(piece, Place(0), 0, prints, biases)
-        grown.base = piece.offset if piece.offset is not None else forward.position
-        self.segments.append(grown)
+    def _append(self, found: Fit, piece: Piece, prints: torch.Tensor, forward: Forward) -> str | None:
+        held = found.held
+        if not held.edges.fits(piece.visible, piece.spans):
+            self.over = BITS
+            return self.over
+        held.append(piece, found.place, found.row, prints, found.biases)
+        self._recent.remove(held)
+        self._recent.append(held)
         if piece.offset is not None:
-            _tell(forward, piece.offset, None)
+            forward.tell(found.place.first + piece.past, held.text, found.place.same)
+        return None
 
-    def _strip_of(self, segment: int) -> Callable[[str], Strip]:
-        return lambda name: self.strip(f"{segment}.{name}")
+    def _computed_again(self, piece: Piece, forward: Forward) -> int | None:
+        """The number of the text that a call without a past begins with: it is computed once more, from its
+        first token on, as happens where nothing is cached. None where it is another text.
+        """
+        begun = {one.text: one for one in self.segments if one.offset == 0}
+        if forward.text is not None:  # a layer before this one has found out
+            return forward.text if forward.text in begun else None
+        rows = piece.visible.count().amax(dim=1) > 0  # (b|1 t)
+        outlines = outlines_of(piece.tensors["v"][:, :, : piece.used])
+        for text, one in sorted(begun.items(), key=lambda pair: -pair[1].columns.size):
+            if same_text(one.columns.outlines, outlines, rows, piece.facts["dtype"]):
+                return text
+        return None
 
-    def _position(self) -> int:
-        last = self.segments[-1]
-        return (last.base or 0) + last.rows
+    def _forget(self, text: int) -> None:
+        """Lets go the segments of a text that is computed again."""
+        for one in [one for one in self.segments if one.text == text]:
+            one.drop()
+            self.segments.remove(one)
+            self._recent.remove(one)
+
+    def _open(
+        self, piece: Piece, prints: torch.Tensor, forward: Forward, again: int | None, why: str
+    ) -> None:
+        """A new segment. again: the number of the text, where it replaces what was held of it."""
+        anew = piece.offset is not None and piece.past == 0
+        before = next((one for one in reversed(self._recent) if forward.text in (None, one.text)), None)
+        text = forward.text if again is None else again
+        if text is None:
+            following = max((one.text for one in self.segments), default=-1) + 1
+            text = following if anew or before is None else before.text
+        base = forward.position if piece.offset is None else 0 if anew else _position(piece, forward, before)
+        first = 0 if piece.offset is None or base is None else base - piece.past
+        grown = Growing(
+            piece.facts, piece.keep, self._strip_of(self._opened), None if piece.offset is None else base,
+            base, text, why if self.segments else None,
+        )  # fmt: skip
+        self._opened += 1
+        grown.begin(piece, first, prints)
+        self.segments.append(grown)
+        self.segments.sort(key=lambda one: one.text)
+        self._recent.append(grown)
+        if piece.offset is not None and base is not None:
+            forward.tell(base, text, None)
+
+    def _strip_of(self, number: int) -> Callable[[str], Strip]:
+        return lambda name: self.strip(f"{number}.{name}")
 
 
-def _fit(
-    held: Growing, piece: Piece, prints: torch.Tensor, forward: Forward
-) -> tuple[Place, int, Biases] | str:
-    """Where a call stands in what is held: its place, its first row, the biases of both; or why it does not
-    fit.
+def _position(piece: Piece, forward: Forward, before: Growing | None) -> int:
+    """The position of row 0 among all rows, where its keys are not those that were there: the keys before it
+    may be the last ones alone, as in a window.
     """
-    different = _different(held, piece)
-    if different is not None:
-        return different
-    if piece.offset is None:
-        where, row = _cross(held, prints, forward)
-    else:
-        if piece.past > held.columns:
-            return f"{piece.past - held.columns} rows before it were not heard"
-        where = place(held.prints, prints[:, : piece.past], forward.same)
-        row = 0 if where is None else where.first + piece.past - (held.base or 0)
-    if where is None:
-        return "the keys it is handed are not those of the call before"
-    if not 0 <= row <= held.rows:
-        return "rows before it were not heard"
-    if held.sums is not None and not held.sums.can_cut(row):
-        return "rows whose sums were made are visited again"
-    biases = _biases(held.biases, piece, where.first)
-    return "its bias is another one" if biases is None else (where, row, biases)
-
-
-def _cross(held: Growing, prints: torch.Tensor, forward: Forward) -> tuple[Place | None, int]:
-    """Cross attention: all keys are those that were there; its rows are those of the self attention."""
-    row = held.rows if forward.position is None or held.base is None else forward.position - held.base
-    if held.prints.shape != prints.shape:
-        return None, row
-    if forward.same is None and torch.equal(held.prints, prints):
-        return Place(0), row
-    return reordered(held.prints, prints, 0, forward.same), row
-
-
-def _biases(held: Biases, piece: Piece, first: int) -> Biases | None:
-    return held.joined(piece.scoring.bias, piece.bound.visible, piece.bound.offset, first)
-
-
-def _different(held: Growing, piece: Piece) -> str | None:
-    """What cannot change within one grid."""
-    names = {"batch": "batch", "heads": "heads", "key_heads": "key heads", "d": "width", "dv": "value width",
-             "dtype": "dtype", "route": "route"}  # fmt: skip
-    for name, word in names.items():
-        if held.facts[name] != piece.facts[name]:
-            return f"its {word} goes from {held.facts[name]} to {piece.facts[name]}"
-    return None if _same(held.scoring, piece.scoring) else "its scale, cap or sinks are others"
-
-
-def _same(one: Scoring, two: Scoring) -> bool:
-    if (one.scale, one.softcap, one.bias_inside_cap) != (two.scale, two.softcap, two.bias_inside_cap):
-        return False
-    if one.sinks is None or two.sinks is None:
-        return one.sinks is two.sinks
-    return torch.equal(one.sinks, two.sinks)
-
-
-def _tell(forward: Forward, position: int, same: torch.Tensor | None) -> None:
-    if forward.position is None:
-        forward.position = position
-    if same is not None:
-        forward.same = same if forward.same is None else forward.same & same
+    if forward.position is not None and forward.position >= piece.past:
+        return forward.position
+    if before is not None and before.late and before.end > piece.past:
+        return before.end
+    return piece.past

@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
 
 from attnscope.core.certificate import Certificate
 from attnscope.core.replay import Reach
-from attnscope.core.scoring import Bound, Scoring
+from attnscope.core.scoring import Scoring
+from attnscope.core.spans import Spans
 from attnscope.core.summary import Summary
 from attnscope.core.tile import Normaliser
+from attnscope.core.visible import Visible
 from attnscope.recording.shelf import InMemory
 from attnscope.recording.site import Site
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """tensors: q, k, v, out of the kept heads, as the model holds them.   keep: which of them to hold.
+class Part:
+    """Rows of a call that can be taken back together, and what was found out about them alone."""
 
-    offset: position of row 0 among the call's keys; None for cross attention.   used: keys that count; those
-    after them are unused places of a static cache.   summaries: of all rows, in one or several, where they
-    were asked for.   facts: what the site says of itself.
+    rows: slice
+    certificate: Certificate | None = field(default=None, repr=False)
+    summary: Summary | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """tensors: those that are known of q, k, v, out, as the model holds them, of the kept heads.   keep:
+    which of them to hold.   rows, columns: how many it has.
+
+    parts: its rows in order; one part of all, where none can be guesses.   on_key(key): the weight of each
+    row on key[b] of its batch, 0 where that is no key of the call, (b h tq).   offset: position of row 0
+    among the call's keys; None for cross attention.   used: keys that count; those after them are unused
+    places of a static cache.   facts: what the site says of itself.
     """
 
     tensors: Mapping[str, Tensor] = field(repr=False)
     keep: tuple[str, ...]
-    bound: Bound = field(repr=False)
+    rows: int
+    columns: int
+    scoring: Scoring = field(repr=False)
+    visible: Visible = field(repr=False)
     normaliser: Normaliser = field(repr=False)
-    certificate: Certificate | None = field(repr=False)
-    summaries: Sequence[Summary] = field(repr=False)
+    parts: Sequence[Part] = field(repr=False)
+    on_key: Callable[[Tensor], Tensor] = field(repr=False)
     offset: int | None
     used: int
     bit_exact: bool | None
@@ -39,26 +56,21 @@ class Piece:
     facts: Mapping[str, Any] = field(repr=False)
 
     @property
-    def scoring(self) -> Scoring:
-        """What happened between q.k and softmax."""
-        return self.bound.scoring
-
-    @property
-    def rows(self) -> int:
-        """How many rows it has."""
-        return self.bound.shape.tq
-
-    @property
     def past(self) -> int:
         """Keys that were there before the call: its own come after them."""
         return self.used if self.offset is None else self.offset
 
+    @cached_property
+    def spans(self) -> Spans | None:
+        """What it may see as spans alone, None where that needs bits."""
+        return self.visible.as_spans()
+
     def site(self, index: int) -> Site:
         """The site of this call alone, with copies of its tensors that no later step can change."""
         tensors = {name: self.tensors[name].detach().clone() for name in self.keep}
-        summary = self.summaries[0] if self.summaries else None
-        shelf = InMemory(tensors, self.scoring, self.normaliser, self.certificate, summary)
+        certificate, summary = self.parts[0].certificate, self.parts[0].summary
+        shelf = InMemory(tensors, self.scoring, self.normaliser, certificate, summary)
         return Site(
-            **self.facts, index=index, tq=self.rows, tk=self.bound.shape.tk, offset=self.offset,
+            **self.facts, index=index, tq=self.rows, tk=self.columns, offset=self.offset,
             bit_exact=self.bit_exact, reach=self.reach, shelf=shelf,
         )  # fmt: skip

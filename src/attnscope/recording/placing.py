@@ -31,9 +31,11 @@ class Place:
     same: Tensor | None = field(default=None, repr=False, compare=False)
 
 
-def fingerprints(k: Tensor, v: Tensor) -> Int64[Tensor, "b tk"]:
-    """One number for each key (b hk tk d) and its value (b hk tk dv), from all of their bits."""
-    return _prints(k, 1) * 3 + _prints(v, 2)
+def fingerprints(k: Tensor | None, v: Tensor) -> Int64[Tensor, "b tk"]:
+    """One number for each key (b hk tk d) and its value (b hk tk dv), from all of their bits; from those of
+    the value alone where the key is not known.
+    """
+    return _prints(v, 2) if k is None else _prints(k, 1) * 3 + _prints(v, 2)
 
 
 def place(

@@ -85,6 +85,10 @@ class MemoryStrip:
         self._close()
         return self._blocks[0] if len(self._blocks) == 1 else torch.cat(self._blocks, dim=2)
 
+    def last(self) -> Tensor:
+        """The last row, (b h 1 ..)."""
+        return self._blocks[-1].narrow(2, self._used - 1, 1)
+
     def drop(self) -> None:
         """Lets the blocks go; what whole() gave stays."""
         self._blocks, self._used, self.size = [], 0, 0

@@ -11,10 +11,9 @@ from torch.nn.functional import pad
 
 from attnscope.core.certificate import Certificate
 from attnscope.core.rowstats import first_keys
-from attnscope.core.scoring import Bound
 from attnscope.core.summary import Summary
-from attnscope.core.tile import Normaliser, weights
 from attnscope.core.visible import Visible
+from attnscope.recording.piece import Piece
 from attnscope.recording.strips import Strip
 
 ROWS = (
@@ -46,24 +45,24 @@ class Sums:
     _last: list[_Part] = field(default_factory=list)
     _text: Tensor | None = None  # (b): the column of each batch's first token
 
-    def append(self, summaries: Sequence[Summary], bound: Bound, normaliser: Normaliser, first: int) -> None:
-        """Adds the rows of a call, in one summary or several, whose key 0 is column `first` of the site."""
+    def append(self, piece: Piece, first: int) -> None:
+        """Adds the rows of a call, part by part, whose key 0 is column `first` of the site."""
         if self._text is None:
-            self._text = first_keys(bound) + first
-        on_first = _on(self._text - first, bound, normaliser)
+            self._text = first_keys(piece.visible) + first
+        on_first = piece.on_key(self._text - first)
         self._last = []
-        for summary in summaries:
-            size = summary.entropy.shape[-1]
-            there = slice(summary.start, summary.start + size)
+        for rows, summary in ((part.rows, part.summary) for part in piece.parts):
+            if summary is None:
+                continue
             for name in ROWS:
-                value = on_first[..., there] if name == "first" else getattr(summary, name)
+                value = on_first[..., rows] if name == "first" else getattr(summary, name)
                 if name in ("largest_key", "top_keys"):
                     value = torch.where(value >= 0, value + first, value)
                 self.rows.setdefault(name, self.strip(f"summary.{name}")).append(value)
             part = _Part(self.size, summary.received.double(), summary.seen, first)
             self._last.append(part)
             self._add(part, 1)
-            self.size += size
+            self.size += summary.entropy.shape[-1]
 
     def can_cut(self, size: int) -> bool:
         """Whether the rows from `size` on can be taken off again: those of the last call, one by one."""
@@ -121,14 +120,3 @@ def _added(held: Tensor | None, more: Tensor, first: int) -> Tensor:
         return more
     size = max(held.shape[-1], more.shape[-1])
     return pad(held, (0, size - held.shape[-1])) + pad(more, (0, size - more.shape[-1]))
-
-
-def _on(key: Tensor, bound: Bound, normaliser: Normaliser) -> Tensor:
-    """The weight of each row on key[b] of its batch, 0 where that is no key of the call: (b h tq)."""
-    found = torch.zeros_like(normaliser.peak)
-    for batch, place in enumerate(key.tolist()):
-        if 0 <= place < bound.shape.tk:
-            rows, cols = slice(0, bound.shape.tq), slice(place, place + 1)
-            column = weights(bound, normaliser, rows, cols, batch=slice(batch, batch + 1))
-            found[batch] = column[0, ..., 0]
-    return found
