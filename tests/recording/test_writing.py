@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -257,44 +253,6 @@ def test_a_save_is_done_when_its_folder_is_in_place_whatever_tidying_up_meets(
     monkeypatch.undo()
     assert len(load(saved, verify=True).sites) == 1
     assert torch.equal(kept.weights(1), make_site("full").weights(1))
-
-
-SAVER = """
-import sys, torch
-sys.path[:0] = [{source!r}]
-from attnscope.recording import load
-recording = load(sys.argv[1])
-recording.tokens = sys.argv[3:]
-print("ready", flush=True)
-while True:
-    recording.save(sys.argv[2])
-"""
-
-
-def test_a_kill_in_the_middle_of_a_save_leaves_a_whole_recording(
-    saved: Path, tmp_path: Path, make_site: MakeSite, recording_of: RecordingOf
-) -> None:
-    import attnscope
-
-    source = str(Path(attnscope.__file__).parents[1])
-    target = tmp_path / "target"
-    chance = random.Random(4)
-    for tokens in (["one"], ["two", "two"]):
-        program = [sys.executable, "-c", SAVER.format(source=source), str(saved), str(target), *tokens]
-        child = subprocess.Popen(
-            program, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
-        )
-        assert child.stdout is not None and child.stdout.readline() == "ready\n"
-        deadline = time.monotonic() + 60
-        while not target.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(chance.random() * 0.2)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-        recording = load(target, verify=True)
-        assert recording.tokens in (["one"], ["two", "two"])
-        touch_all(recording)
 
 
 def test_a_folder_with_somebodys_file_beside_the_recording_is_not_replaced(
