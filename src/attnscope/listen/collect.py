@@ -219,8 +219,9 @@ def _scoring(read: _Read, reader: Reader, heads: tuple[int, ...] | None) -> Scor
 
 def _one_bias(biases: Sequence[Bias], read: _Read, heads: tuple[int, ...] | None) -> Bias | None:
     if len(biases) > 1:
-        whole = sum(reading.bias.float() for reading in read.readings if reading.bias is not None)
-        return TensorBias(of_heads(torch.as_tensor(whole), heads))
+        given = [reading.bias for reading in read.readings if reading.bias is not None]
+        wide = torch.promote_types(read.call.q.dtype, torch.float32)
+        return TensorBias(of_heads(torch.as_tensor(sum(one.to(wide) for one in given)), heads))
     if not biases:
         return None
     bias = biases[0]

@@ -73,7 +73,7 @@ class Reader:
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], tuple[weakref.ref[Tensor], Reading]] = {}
         self._biases: dict[tuple[int, int], tuple[Reading, Bias | None]] = {}
-        self._rules: dict[tuple[int, int, int], tuple[Any, Reading]] = {}
+        self._rules: dict[tuple[int, ...], tuple[Any, Reading]] = {}
 
     def read(self, mask: Tensor, tq: int, tk: int) -> Reading:
         """The reading of a mask that broadcasts from the right to (b, h, tq, tk). Raises CannotShowError."""
@@ -97,9 +97,9 @@ class Reader:
         self._known[key] = (weakref.ref(base), reading)
         return reading
 
-    def once(self, rule: Any, tq: int, tk: int, make: Callable[[], Reading]) -> Reading:
-        """The reading of a rule that is no tensor, made once for each rule and size."""
-        key = (id(rule), tq, tk)
+    def once(self, rule: Any, sizes: tuple[int, int, int, int], make: Callable[[], Reading]) -> Reading:
+        """The reading of a rule that is no tensor, made once for each rule and sizes (b, h, tq, tk)."""
+        key = (id(rule), *sizes)
         if key not in self._rules:
             self._rules[key] = (rule, make())  # held, so that no id is given away meanwhile
         return self._rules[key][1]

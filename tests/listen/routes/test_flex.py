@@ -5,6 +5,7 @@ torch compiles it; "force_eager" runs the same operator without a compiler, whic
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -99,6 +100,49 @@ def test_a_score_function_that_adds_is_a_bias_and_one_that_caps_a_cap(uncompiled
     assert type(added.scoring.bias).__name__ == "RelativeBias" and added.scoring.softcap is None
     capped = heard(Calls(), q, k, v, score_mod=cap, enable_gqa=True).sites[0]
     assert capped.scoring.bias is None and capped.scoring.softcap == pytest.approx(4)
+
+
+def test_one_function_for_calls_of_other_batches_and_heads_is_read_for_each(uncompiled: None) -> None:
+    class Three(nn.Module):
+        def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            out = []
+            for b, h in ((1, 2), (B, 2), (B, H)):
+                mask = create_block_mask(by_head, b, h, T, T, device="cpu")
+                some: Any = flex_attention(q[:b, :h], k[:b], v[:b], block_mask=mask, enable_gqa=True)
+                out.append(some.flatten())
+            return torch.cat(out)
+
+    i, j = torch.arange(T)[:, None], torch.arange(T)
+    sites = heard(Three(), *qkv()).sites
+    assert [(site.batch, site.heads) for site in sites] == [(1, 2), (B, 2), (B, H)]
+    for site in sites:
+        for b, h in itertools.product(range(site.batch), range(site.heads)):
+            assert torch.equal(site.visible(h, batch=b), (j <= i) & (i - j < 2 + h + b))
+
+
+def test_a_score_function_is_asked_some_rows_at_a_time(
+    uncompiled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from attnscope.listen.routes import flex
+
+    asked: list[int] = []
+    everywhere = flex._everywhere
+
+    def counted(mod: Any, *places: Tensor) -> Tensor:
+        cells = everywhere(mod, *places)
+        asked.append(cells.numel())
+        return cells
+
+    monkeypatch.setattr(flex, "_everywhere", counted)
+    monkeypatch.setattr(flex, "AT_ONCE", 5 * B * H * T)
+    both = lambda score, b, h, i, j: cap(slope(score, b, h, i, j) * 0 + score, b, h, i, j) - (i - j)  # noqa: E731
+    (site,) = heard(Calls(), *qkv(), score_mod=both, enable_gqa=True).sites
+    assert site.scoring.softcap == pytest.approx(4) and type(site.scoring.bias).__name__ == "RelativeBias"
+    assert len(asked) > 16 and max(asked) == 5 * B * H * T
+    monkeypatch.setattr(flex, "LARGEST", 2 * T * T)
+    uneven = lambda score, b, h, i, j: score + torch.sin(i * j * (h + 1.0))  # noqa: E731
+    with pytest.raises(NothingRecorded, match="adds another number in each of more than 1,058 cells"):
+        heard(Calls(), *qkv(), score_mod=uneven, enable_gqa=True)
 
 
 def test_a_score_function_that_does_more_is_refused_in_words(uncompiled: None) -> None:

@@ -6,6 +6,7 @@ their bias and their BlockMask over by name, compiled or not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,10 @@ from attnscope.listen.routes.sdpa import plain_tensor
 NAME = "flex_attention"
 
 LARGEST = 2**24
-"""Cells of a score function that are asked for: past this it is not read."""
+"""Numbers of a bias that are held: past this a score function is not read."""
+
+AT_ONCE = 2**18
+"""Cells at which a score function is asked together: each question takes some 16 numbers a cell."""
 
 PROBES = (-40.0, -3.0, -0.7, 0.3, 1.5, 20.0)
 """Scores at which a score function is asked what it makes of them."""
@@ -88,7 +92,7 @@ def _blocks(mod: Mod, b: int, h: int, q: Tensor, k: Tensor, frame: Frame) -> Rea
         places = _places(b, h, torch.arange(cut.start, cut.stop), tk, q.device)
         return _everywhere(mod, *places).bool()
 
-    return frame.log.reader.once(mod, tq, tk, lambda: read_rule(rows, b * h, tq, tk))
+    return frame.log.reader.once(mod, (b, h, tq, tk), lambda: read_rule(rows, b * h, tq, tk))
 
 
 def _places(b: int, h: int, rows: Tensor, tk: int, device: torch.device) -> tuple[Tensor, ...]:
@@ -106,24 +110,52 @@ def _everywhere(mod: Mod, *places: Tensor) -> Tensor:
 
 
 def _scores(mod: Mod, q: Tensor, k: Tensor) -> tuple[float | None, Tensor | None]:
-    """(cap, bias) of a score function that caps a score, adds to it, or both. Raises CannotShowError."""
+    """(cap, bias) of a score function that caps a score, adds to it, or both; asked some rows at a time.
+
+    bias: (b|1 h|1 tq tk), None where it adds nothing. Raises CannotShowError.
+    """
     (b, h, tq, _), tk = q.shape, k.shape[2]
-    if b * h * tq * tk > LARGEST:
-        raise CannotShowError(
-            f"its score function has {b * h * tq * tk:,} cells, and {LARGEST:,} are asked for at most"
-        )
-    places = _places(b, h, torch.arange(tq), tk, q.device)
+    step = max(1, AT_ONCE // max(1, b * h * tk))
+    added: list[Tensor] = []
+    caps: list[float | None] = []
+    held = 0
+    for i in range(0, tq, step):
+        bias, found = _asked(mod, _places(b, h, torch.arange(i, min(i + step, tq)), tk, q.device))
+        for axis in (0, 1):
+            first = bias.narrow(axis, 0, 1)
+            bias = first if bool((bias == first).all()) else bias
+        added.append(bias)
+        caps += found
+        held += bias.numel()
+        if held > LARGEST:
+            raise CannotShowError(
+                f"its score function adds another number in each of more than {LARGEST:,} cells"
+            )
+    capped = [cap for cap in caps if cap is not None]
+    if capped and (len(capped) < len(caps) or not math.isclose(min(capped), max(capped), rel_tol=1e-5)):
+        raise CannotShowError("its score function does not cap all scores alike")
+    return max(capped, default=None), _whole(added) if any(bool((bias != 0).any()) for bias in added) else None
+
+
+def _whole(blocks: list[Tensor]) -> Tensor:
+    """Blocks of rows (b|1 h|1 r tk) as one."""
+    lead = [max(block.shape[axis] for block in blocks) for axis in (0, 1)]
+    return torch.cat([block.expand(*lead, -1, -1) for block in blocks], dim=2)
+
+
+def _asked(mod: Mod, places: tuple[Tensor, ...]) -> tuple[Tensor, list[float | None]]:
+    """What a score function adds at some places, (b h r tk), and at what it caps, where any of them counts."""
 
     def at(score: float) -> Tensor:
-        value = torch.tensor(score, device=q.device)
+        value = torch.tensor(score, device=places[0].device)
         return _everywhere(lambda *where: mod(value, *where), *places).float()
 
     bias = at(0.0)
     seen = bias > -torch.inf
-    answers = [(score, (at(score) - bias)[seen]) for score in PROBES]
-    cap = _cap(answers, float((at(1e7) - bias)[seen].max()) if bool(seen.any()) else 1e7)
-    added = bias if bool((bias != 0).any()) else None
-    return cap, added
+    if not bool(seen.any()):
+        return bias, []
+    answers = ((score, (at(score) - bias)[seen]) for score in PROBES)
+    return bias, [_cap(list(answers), float((at(1e7) - bias)[seen].max()))]
 
 
 def _cap(answers: list[tuple[float, Tensor]], largest: float) -> float | None:
