@@ -40,6 +40,8 @@ def _build(family: str, attention: str) -> nn.Module:
     }  # fmt: skip
     gpt2 = {"vocab_size": 101, "n_embd": 48, "n_layer": 2, "n_head": 6, "bos_token_id": 1, "eos_token_id": 2}
     experts = {"sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}
+    experts_of = {"num_local_experts": 2, "num_experts_per_tok": 1, "intermediate_size_mlp": 64}
+    chunks = {"attention_chunk_size": 8, "no_rope_layers": [1, 0], "use_qk_norm": False}
     families: dict[str, tuple[type, Any]] = {
         "llama": (hf.LlamaForCausalLM, hf.LlamaConfig(**GROUPED)),
         "mistral": (hf.MistralForCausalLM, hf.MistralConfig(**GROUPED, sliding_window=7)),
@@ -56,6 +58,7 @@ def _build(family: str, attention: str) -> nn.Module:
                 layer_types=["sliding_attention", "full_attention"],
             ),
         ),
+        "llama4": (hf.Llama4ForCausalLM, hf.Llama4TextConfig(**GROUPED, **experts_of, **chunks)),
         "gpt-oss": (hf.GptOssForCausalLM, hf.GptOssConfig(**GROUPED, **experts)),
         "gpt2": (hf.GPT2LMHeadModel, hf.GPT2Config(**gpt2)),
         "bart": (hf.BartForConditionalGeneration, hf.BartConfig(**bart)),

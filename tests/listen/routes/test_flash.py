@@ -129,6 +129,18 @@ def test_mask_window_cap_and_sinks_are_read_from_the_arguments(
         assert not any(site.visible(0, batch=batch)[~real[batch]].any() for batch in (0, 1))
 
 
+def test_chunks_are_one_for_transformers_itself_and_longer_texts_are_its_to_refuse(
+    flash: Callable[[str], tuple[Any, Any]], inputs: Callable[..., dict[str, Tensor]]
+) -> None:
+    model, eager = flash("llama4")  # a chunk is 8 tokens
+    for pad in (None, "left"):
+        given = inputs("llama4", pad, t=8)
+        real = given.get("attention_mask", torch.ones(2, 8)).bool()
+        compare(heard(model, given), eager, given, real)
+    with pytest.raises(ValueError, match="cannot handle chunked attention"), record(model):
+        model(**inputs("llama4", t=9))
+
+
 @pytest.mark.parametrize("family", ["llama", "mistral"])
 def test_packed_documents_do_not_see_each_other(
     family: str, flash: Callable[[str], tuple[Any, Any]], inputs: Callable[..., dict[str, Tensor]]

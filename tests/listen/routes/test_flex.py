@@ -158,7 +158,7 @@ def test_the_operator_is_heard_where_torch_has_taken_it_through_its_compiler() -
 
 
 @pytest.mark.parametrize("pad", [None, "left", "right"])
-@pytest.mark.parametrize("family", ["llama", "mistral", "gemma2", "bert", "t5"])
+@pytest.mark.parametrize("family", ["llama", "llama4", "mistral", "gemma2", "bert", "t5"])
 def test_hugging_face_models_are_read_by_what_they_hand_over(
     family: str, pad: str | None, uncompiled: None, tiny: Callable[..., nn.Module],
     inputs: Callable[..., dict[str, Tensor]],

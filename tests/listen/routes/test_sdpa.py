@@ -103,6 +103,17 @@ def test_grouped_heads_come_in_three_ways() -> None:
     assert all(certified(recording) for recording in (flagged, repeated, one))
 
 
+def test_keys_and_values_may_have_other_numbers_of_heads() -> None:
+    q = qkv(2, 6, 2, 5, 7)[0]
+    for k_heads, v_heads in ((2, 3), (3, 2), (1, 3), (2, 6)):
+        few = torch.randn(2, k_heads, 7, 13), torch.randn(2, v_heads, 7, 11)
+        recording = heard(q, *few, enable_gqa=True)
+        assert certified(recording)
+        for head in range(6):
+            expected = oracle(q[1, head], few[0][1, head * k_heads // 6], None).float()
+            torch.testing.assert_close(recording.sites[0].weights(head, batch=1), expected, rtol=0, atol=1e-6)
+
+
 def test_three_axes_are_as_many_texts_as_the_module_was_handed_and_two_are_one_text() -> None:
     q, k, v = qkv(6, 2, 2, 5, 7)
     three = heard(q[:, 1], k[:, 1], v[:, 1]).sites[0]

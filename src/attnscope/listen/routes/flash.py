@@ -28,7 +28,7 @@ def call(handed: Handed) -> Call:
         raise CannotShowError("its keys lie in a paged cache, which is not opened yet")
     q, k, v = handed.tensors
     out = handed.out(q, v)
-    padding = given.get("attention_mask")
+    padding = handed.mask
     if padding is not None and k.shape[2] > padding.shape[-1]:  # a static cache
         k, v = k[:, :, : padding.shape[-1]], v[:, :, : padding.shape[-1]]
     q, k, v = (x.to(out.dtype) for x in (q, k, v))  # a float32 model computes here in 16 bits

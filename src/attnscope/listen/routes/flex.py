@@ -40,7 +40,7 @@ def call(handed: Handed, frame: Frame) -> Call:
     """The call of a Hugging Face model. Raises CannotShowError."""
     given = handed.given
     q, k, v = (as_autocast(x, handed.cast) for x in handed.tensors)
-    mask = given.get("attention_mask")
+    mask = handed.mask
     readings: tuple[Reading, ...] = ()
     if isinstance(mask, BlockMask):
         readings = (_blocks(mask.mask_mod, mask.shape[0], mask.shape[1], q, k, frame),)
@@ -134,7 +134,9 @@ def _scores(mod: Mod, q: Tensor, k: Tensor) -> tuple[float | None, Tensor | None
     capped = [cap for cap in caps if cap is not None]
     if capped and (len(capped) < len(caps) or not math.isclose(min(capped), max(capped), rel_tol=1e-5)):
         raise CannotShowError("its score function does not cap all scores alike")
-    return max(capped, default=None), _whole(added) if any(bool((bias != 0).any()) for bias in added) else None
+    return max(capped, default=None), _whole(added) if any(
+        bool((bias != 0).any()) for bias in added
+    ) else None
 
 
 def _whole(blocks: list[Tensor]) -> Tensor:
@@ -144,7 +146,7 @@ def _whole(blocks: list[Tensor]) -> Tensor:
 
 
 def _asked(mod: Mod, places: tuple[Tensor, ...]) -> tuple[Tensor, list[float | None]]:
-    """What a score function adds at some places, (b h r tk), and at what it caps, where any of them counts."""
+    """What a score function adds at some places, (b h r tk), and its cap, where any of them counts."""
 
     def at(score: float) -> Tensor:
         value = torch.tensor(score, device=places[0].device)

@@ -48,9 +48,19 @@ class Handed:
 
     @property
     def scale(self) -> float:
-        """scaling, 1 / sqrt(d) where none was given."""
+        """scaling, 1 / sqrt(d) where none was given. Raises CannotShowError for more than one number."""
         scale = self.given.get("scaling")
+        if isinstance(scale, Tensor) and scale.numel() != 1:
+            raise CannotShowError(f"its scaling is {tuple(scale.shape)}, and one number was looked for")
         return float(self.given["query"].shape[-1] ** -0.5 if scale is None else scale)
+
+    @property
+    def mask(self) -> Any:
+        """attention_mask: a tensor, a rule, or None. Raises CannotShowError for several."""
+        mask = self.given.get("attention_mask")
+        if isinstance(mask, tuple | list | dict):
+            raise CannotShowError(f"it was handed {len(mask)} masks as a {type(mask).__name__}, not one")
+        return mask
 
     @property
     def dropout(self) -> float:

@@ -172,7 +172,7 @@ def _eager(handed: Handed) -> Call:
         )
     return Call(
         handed.module, "huggingface/eager", q, k, v, handed.out(q, v), handed.scale,
-        mask=_as_used(given.get("attention_mask"), grid), added=given.get("position_bias"),
+        mask=_as_used(handed.mask, grid), added=given.get("position_bias"),
         softcap=given.get("softcap"), sinks=handed.sinks, dropout=handed.dropout, grid=grid,
         autocast=handed.cast,
     )  # fmt: skip
@@ -203,7 +203,7 @@ def _named(inner: Attention, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
         bound, kinds = dict(kwargs), {}
     if any(kinds.get(name) == inspect.Parameter.VAR_POSITIONAL for name in bound) or not kinds:
         bound = dict(zip(NAMES, args, strict=False)) | kwargs
-    named: dict[str, Any] = {}
+    named: dict[str, Any] = dict(zip(NAMES, args, strict=False))  # a function may call them otherwise
     for name, value in bound.items():
         named |= value if kinds.get(name) == inspect.Parameter.VAR_KEYWORD else {name: value}
     return named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,15 +105,22 @@ def call_of(frame: Frame, heard: Heard, route: str = "sdpa", place: Place = NAME
 def spread(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """q, k, v with batches and heads broadcast as the kernel does it; one key head for all stays one.
 
-    Raises CannotShowError where they do not fit.
+    Where keys and values have other numbers of heads, each is repeated as enable_gqa does it. Raises
+    CannotShowError where they do not fit.
     """
     batch = max(x.shape[0] for x in (q, k, v))
-    key_heads = max(k.shape[1], v.shape[1])
+    key_heads = math.lcm(k.shape[1], v.shape[1])
     heads = max(q.shape[1], key_heads)
-    fits = all(x.shape[0] in (1, batch) for x in (q, k, v)) and heads % max(key_heads, 1) == 0
-    if not fits or k.shape[1] not in (1, key_heads) or v.shape[1] not in (1, key_heads):
+    if not all(x.shape[0] in (1, batch) for x in (q, k, v)) or heads % max(key_heads, 1) != 0:
         raise CannotShowError(
             f"its tensors {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)} do not fit each other"
         )
     q = q.expand(batch, heads if q.shape[1] == 1 else -1, -1, -1)
-    return q, k.expand(batch, key_heads, -1, -1), v.expand(batch, key_heads, -1, -1)
+    return q, _repeated(k, batch, key_heads), _repeated(v, batch, key_heads)
+
+
+def _repeated(x: Tensor, batch: int, heads: int) -> Tensor:
+    """Keys or values with as many heads, each beside its own; one for all is not copied."""
+    if 1 < x.shape[1] < heads:
+        x = x.repeat_interleave(heads // x.shape[1], dim=1)
+    return x.expand(batch, heads, -1, -1)
