@@ -168,6 +168,31 @@ class Walk(Opened):
         return self.text(".player .count")
 
 
+@dataclass
+class Map(Opened):
+    """A browser page on Map."""
+
+    def open(self, **state: object) -> None:
+        """Open a link to that state and wait until its tiles are drawn."""
+        self.page.goto(f"{self.base}/map?{urlencode(state)}")
+        self.settle()
+
+    def settle(self, wait: str = ".sheet:not([data-blank])") -> None:
+        """Wait until nothing is on its way any more."""
+        self.page.wait_for_selector(wait)
+        self.page.wait_for_selector("main[aria-busy=false]")
+
+    def pixel(self, i: float, j: float) -> tuple[int, ...]:
+        """Return the colour and opacity of the plane at the middle of a cell, at ratio 1."""
+        read = """(canvas, [i, j]) => {
+            const at = new URLSearchParams(location.search).get('view')?.split(' ').map(Number)
+            const [row, col, scale] = at ?? [0, 0, canvas.width / Number(canvas.dataset.cells)]
+            const place = [Math.floor((j + .5 - col) * scale), Math.floor((i + .5 - row) * scale)]
+            return [...canvas.getContext('2d').getImageData(...place, 1, 1).data]
+        }"""
+        return tuple(self.page.locator("#view > canvas").evaluate(read, [i, j]))
+
+
 @pytest.fixture(scope="session")
 def spelled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny Hugging Face model, byte-level as GPT-2's: it knows one Hebrew word whole and no emoji."""
@@ -291,6 +316,14 @@ def explore(server: str, desk: Page) -> Iterator[Explore]:
 def walk(server: str, desk: Page) -> Iterator[Walk]:
     """Walk on an empty page of 1440 x 900."""
     one = Walk(desk, server)
+    with watched(desk, one):
+        yield one
+
+
+@pytest.fixture
+def sheet(server: str, desk: Page) -> Iterator[Map]:
+    """Map on an empty page of 1440 x 900."""
+    one = Map(desk, server)
     with watched(desk, one):
         yield one
 

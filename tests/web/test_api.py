@@ -129,7 +129,7 @@ def test_the_sides_are_sums_of_the_grid(
     head = f"/api/runs/{done['id']}/sites/1/heads/1"
     answer = client.get(f"{head}/sides")
     names = [part.split(":") for part in answer.headers["x-layout"].split(",")]
-    assert {name for name, _ in names} == {"entropy", "largest", "received", "received_mean", "sink"}
+    assert {name for name, _ in names} == {"entropy", "largest", "first", "sink", "received", "received_mean"}
     values = np.frombuffer(answer.content, "<f4")
     ends = np.cumsum([int(size) for _, size in names])
     parts = {name: values[end - int(size) : end] for (name, size), end in zip(names, ends, strict=True)}
@@ -138,6 +138,7 @@ def test_the_sides_are_sums_of_the_grid(
     assert parts["received"] == pytest.approx(weights.sum(0), abs=1e-5)
     assert parts["received_mean"] == pytest.approx(weights.sum(0) / (grid != -1).sum(0), abs=1e-6)
     assert parts["largest"] == pytest.approx(weights.max(1), abs=1e-6)
+    assert parts["first"] == pytest.approx(weights[:, 0], abs=1e-6)
     logs = np.log(np.where(weights > 0, weights, 1))
     assert parts["entropy"] == pytest.approx(-(weights * logs).sum(1), abs=1e-5)
 

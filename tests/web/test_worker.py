@@ -121,8 +121,8 @@ def test_progress_only_goes_up_and_ends_at_its_total(own: Subject, monkeypatch: 
         "Recording layer 1 of 2",
         "Recording layer 2 of 2",
         "Running once more without looking, to compare the answers",
-        "Summing up layer 1 of 2",
-        "Summing up layer 2 of 2",
+        "Summing up call 1 of 2",
+        "Summing up call 2 of 2",
     ]
 
 

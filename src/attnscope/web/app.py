@@ -16,13 +16,14 @@ from attnscope.errors import AttnscopeError
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.gate import Gate, Names
 from attnscope.web.lesson import lesson_routes
+from attnscope.web.maps import MapRoom, map_routes
 from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.pages import STATIC, Files, page, to_page
 from attnscope.web.refusals import Refusal, refuse
 from attnscope.web.routes import api_routes
 from attnscope.web.worker import KEPT_BYTES, Worker
 
-PAGES = ("explore", "walk")
+PAGES = ("explore", "map", "walk")
 
 _TITLES = {
     404: ("There is nothing at {path}", "The pages are at /explore and /walk"),
@@ -39,11 +40,13 @@ def create_app(
     which a proxy shows it, "" or "/some/path"; `kept_bytes` is how much finished runs may hold in memory.
     """
     worker, measuring = Worker(catalogue, kept_bytes=kept_bytes), Measuring()
+    room = MapRoom(worker)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
         measuring.close()
+        room.close()
         worker.close()
 
     # The interactive documentation of FastAPI loads its script from another host, so it is off.
@@ -55,6 +58,7 @@ def create_app(
     app.add_middleware(Gate, names=names or Names.of("127.0.0.1"), base_path=base_path)
     _add_pages(app, base_path)
     app.include_router(api_routes(catalogue, worker))
+    app.include_router(map_routes(worker, room))
     app.include_router(lesson_routes())
     app.include_router(measure_routes(measuring))
     app.mount("/static", Files(directory=STATIC), name="static")

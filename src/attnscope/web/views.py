@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from attnscope.core.fold import Summary, summarize
+from attnscope.maps import Maps, Pyramid
 from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, column_of, row_of, weights_of
 from attnscope.plain import plain
@@ -30,6 +31,10 @@ class Views:
     _summaries: dict[int, Summary | None] = field(default_factory=dict, repr=False, init=False)
     _sights: dict[int, Sight] = field(default_factory=dict, repr=False, init=False)
     _pictures: dict[int, Tensor] = field(default_factory=dict, repr=False, init=False)
+    _maps: Maps = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_maps", Maps(self.sites))
 
     @property
     def sites(self) -> list[Site]:
@@ -128,10 +133,18 @@ class Views:
         """Return the arithmetic of one cell as JSON values, its part in the value mix beside the rest."""
         return cell_fields(self._certified(place, head).cell(head, i, j, batch=self.look.batch))
 
+    def map_of(self, place: int, head: int) -> Pyramid:
+        """Return the map of a head, or refuse: one whose certificate failed has none."""
+        self._certified(place, head)
+        return self._maps.pyramid(place, head, batch=self.look.batch)
+
     @property
     def nbytes(self) -> int:
         """Return the bytes that the recording, the pictures and the predictions hold."""
-        held = sum(_nbytes(site) for site in self.sites) + sum(t.nbytes for t in self._pictures.values())
+        maps = self._maps.nbytes
+        held = (
+            maps + sum(_nbytes(site) for site in self.sites) + sum(t.nbytes for t in self._pictures.values())
+        )
         return held + (self.look.predicted.nbytes if self.look.predicted is not None else 0)
 
     def _certified(self, place: int, head: int) -> Site:
@@ -223,6 +236,7 @@ def _side_values(summary: Summary) -> dict[str, Tensor]:
     return {
         "entropy": summary.entropy,
         "largest": summary.largest,
+        "first": summary.first,
         "sink": summary.sink,
         "received": summary.received,
         "received_mean": summary.received_mean,

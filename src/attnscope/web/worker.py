@@ -151,10 +151,8 @@ def _prepared(run: Run, look: Look) -> Views:
     """Sum every head up, the last third of the work."""
     views, sites = Views(look), len(look.sites)
     layers = max(look.description.layers, 1)
-    for done, site in enumerate(look.sites):
-        run.advance(
-            f"Summing up layer {site.layer + 1} of {layers}", 2 * layers + layers * done // sites, 3 * layers
-        )
+    for done in range(sites):
+        run.advance(f"Summing up call {done + 1} of {sites}", 2 * layers + layers * done // sites, 3 * layers)
         views.prepare(done)
     return views
 

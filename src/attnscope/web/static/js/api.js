@@ -54,6 +54,20 @@ export async function sidesOf(run, site, head) {
 /** @param {string} run @param {number} site @param {number} head @param {number} i @param {number} j @returns {Promise<import("./types.js").Cell>} */
 export const cell = async (run, site, head, i, j) => (await ask(`runs/${run}/sites/${site}/heads/${head}/cell?i=${i}&j=${j}`)).json()
 
+/** How far the map of a head is: it is made at the first question. @param {string} run @param {number} site @param {number} head @returns {Promise<import("./types.js").MapProgress>} */
+export const mapOf = async (run, site, head) => (await ask(`runs/${run}/sites/${site}/heads/${head}/map`)).json()
+
+/** Gives up a map that is being made. @param {string} run @param {number} site @param {number} head */
+export const stopMap = (run, site, head) => ask(`runs/${run}/sites/${site}/heads/${head}/map`, { method: 'DELETE' })
+
+/** The planes of a tile: largest, mean and sum of each pixel, or one plane where a pixel is a cell. @param {string} run @param {number} site @param {number} head @param {import("./pure/map/view.js").Address} tile @param {AbortSignal} signal */
+export const tile = (run, site, head, { level, row: r, col }, signal) =>
+  blockOf(`runs/${run}/sites/${site}/heads/${head}/map/tiles/${level}/${r}/${col}`, { signal })
+
+/** The largest cells of a head. @param {string} run @param {number} site @param {number} head @param {{n: number, skipFirst: boolean, near: number}} wanted @returns {Promise<import("./types.js").LargeCell[]>} */
+export const largestCells = async (run, site, head, { n, skipFirst, near }) =>
+  (await ask(`runs/${run}/sites/${site}/heads/${head}/map/largest?n=${n}&skip_first=${skipFirst ? 1 : 0}&near=${near}`)).json()
+
 /** @param {string} run @param {number} i @param {number} top @returns {Promise<import("./types.js").Prediction>} */
 export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&top=${top}`)).json()
 
@@ -70,9 +84,9 @@ export const measured = async (id) => (await ask(`measure/${id}`)).json()
 /** @param {string} id */
 export const stopMeasuring = (id) => ask(`measure/${id}`, { method: 'DELETE' })
 
-/** @param {string} path */
-async function blockOf(path) {
-  const answer = await ask(path)
+/** @param {string} path @param {RequestInit} [options] */
+async function blockOf(path, options) {
+  const answer = await ask(path, options)
   return block(await answer.arrayBuffer(), answer.headers.get('X-Shape'))
 }
 

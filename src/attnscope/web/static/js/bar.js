@@ -1,6 +1,7 @@
 // The right end of the top bar, the same on every page: copy the link, light or dark, the keys.
 
 import { put, say } from './dom.js'
+import { carried } from './pure/carry.js'
 import * as dialogs from './views/dialogs.js'
 
 /** @param {string} id */
@@ -22,6 +23,10 @@ export function mountBar(on) {
     } catch {
       dialogs.showText('Link to this view', link)
     }
+  }
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('nav a[data-carry]'))) {
+    const aim = () => (link.href = link.dataset.carry + carried(new URL(on.link()).search))
+    for (const name of ['pointerdown', 'focus', 'click']) link.addEventListener(name, aim)
   }
   const showKeys = () => dialogs.showKeys(on.keys())
   part('copy').addEventListener('click', copy)

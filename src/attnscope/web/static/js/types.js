@@ -51,6 +51,13 @@
  * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
  *   j: number|null, scale: ScaleName, way: Way, hide: boolean, theme: "light"|"dark"|null}} State
  */
+/**
+ * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid.
+ * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
+ *   j: number|null, pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, theme: "light"|"dark"|null}} MapState
+ */
+/** The map of a head. done, total: rows. tile: pixels along its side; levels: 0 to levels − 1. @typedef {{state: "making"|"ready"|"failed", done: number, total: number, tile: number, levels: number, error: Problem|null}} MapProgress */
+/** @typedef {{weight: number, i: number, j: number}} LargeCell */
 /** @typedef {{start: number, size: number}} Span */
 /** @typedef {(weight: number, row: number) => number} Scale */
 /** @typedef {import("./pure/colour.js").ColourMap} ColourMap */

@@ -1,0 +1,61 @@
+// The map of one head as the page holds it: made on the server, watched while it is, its tiles and lists fetched when it is there.
+
+import * as api from './api.js'
+import { asProblem } from './session.js'
+import { createTiles } from './tilestore.js'
+
+/** @typedef {import("./pure/map/view.js").Grid} Grid @typedef {import("./types.js").MapProgress} MapProgress @typedef {import("./types.js").Site} Site */
+/** grid is null until the map is there. @typedef {{key: string, site: Site, head: number, grid: Grid|null, progress: MapProgress|null, problem: api.ApiError|null, tiles: ReturnType<typeof createTiles>, stop: () => void}} Source */
+
+const FIRST_LOOK = 80 // ms
+const LONGEST_WAIT = 500
+
+/** @param {string} run @param {Site} site @param {number} head @param {() => void} changed @returns {Source} */
+export function createSource(run, site, head, changed) {
+  let stopped = false
+  /** @type {Source} */
+  const source = {
+    key: `${run} ${site.site} ${head}`,
+    site,
+    head,
+    grid: null,
+    progress: null,
+    problem: null,
+    tiles: createTiles((tile, signal) => load(run, site, head, tile, signal), changed),
+    stop() {
+      stopped = true
+      source.tiles.stop()
+      if (!source.grid) api.stopMap(run, site.site, head).catch(() => {})
+    },
+  }
+
+  async function watch() {
+    try {
+      for (let wait = FIRST_LOOK; !stopped; wait = Math.min(LONGEST_WAIT, wait * 1.5)) {
+        const progress = await api.mapOf(run, site.site, head)
+        if (stopped) return
+        source.progress = progress
+        if (progress.state === 'failed' && progress.error) throw new api.ApiError(progress.error, 400)
+        if (progress.state === 'ready') {
+          source.grid = { tq: site.tq, tk: site.tk, tile: progress.tile, levels: progress.levels }
+          return changed()
+        }
+        changed()
+        await new Promise((resolve) => setTimeout(resolve, wait))
+      }
+    } catch (error) {
+      source.problem = asProblem(error)
+      if (!stopped) changed()
+    }
+  }
+  watch()
+  return source
+}
+
+/** @param {string} run @param {Site} site @param {number} head @param {import("./pure/map/view.js").Address} tile @param {AbortSignal} signal @returns {Promise<import("./tilestore.js").Loaded>} */
+async function load(run, site, head, tile, signal) {
+  const { values, shape: [planes, rows, columns] } = await api.tile(run, site.site, head, tile, signal)
+  const plane = (/** @type {number} */ at) => values.subarray(at * rows * columns, (at + 1) * rows * columns)
+  const max = plane(0)
+  return { rows, columns, planes: planes === 1 ? { max, mean: max, sum: max } : { max, mean: plane(1), sum: plane(2) } }
+}

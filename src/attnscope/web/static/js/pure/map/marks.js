@@ -1,0 +1,59 @@
+// What is drawn over a map: where the model began to write, edges of windows, padding, and a few lines with their names.
+
+import { count, weight } from '../number.js'
+
+/** @typedef {import("../../types.js").Site} Site @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Sides} Sides */
+/**
+ * rule: a row or column at which something begins; edge: the cells at that distance before their query; pad: columns [first, end).
+ * @typedef {{kind: "rule", side: "row"|"column", at: number, word: string}|{kind: "edge", distance: number, word: string}|{kind: "pad", first: number, end: number}} Mark
+ */
+/** A line of the picture with its name, at a cell. @typedef {{i: number, j: number, name: string, text: string}} Callout */
+
+/** @param {Site} site @param {{rows: Axis, columns: Axis}} axes @returns {Mark[]} */
+export function marksOf(site, { rows, columns }) {
+  /** @type {Mark[]} */
+  const out = []
+  const first = site.offset ?? 0
+  const row = rows.generated === null ? null : rows.generated - (site.kind === 'self' ? first : 0)
+  if (row !== null && row > 0 && row < site.tq) out.push({ kind: 'rule', side: 'row', at: row, word: 'generated' })
+  if (columns.generated !== null && columns.generated > 0 && columns.generated < site.tk) out.push({ kind: 'rule', side: 'column', at: columns.generated, word: 'generated' })
+  for (const [distance, word] of /** @type {[number|null, string][]} */ ([[site.sight.left, 'window'], [site.sight.right === null ? null : -site.sight.right, 'window']])) {
+    if (distance !== null && distance !== 0 && site.kind === 'self') out.push({ kind: 'edge', distance, word })
+  }
+  for (const [begin, end] of site.sight.padding) out.push({ kind: 'pad', first: begin, end })
+  return out
+}
+
+/** Names of what stands out in the numbers of rows. @param {Site} site @param {Sides} sides @returns {Callout[]} */
+export function calloutsOf(site, sides) {
+  const mean = meanOf(sides.first)
+  if (mean === null || mean < 0.05 || site.tk < 64) return []
+  const firstKey = site.sight.padding.find(([begin]) => begin === 0)?.[1] ?? 0
+  return [{ i: Math.floor(site.tq * 0.32), j: firstKey, name: 'First token', text: `${weight(mean)} of all weight` }]
+}
+
+/** Mean of the numbers that there are. @param {Float32Array|undefined} values */
+function meanOf(values) {
+  if (!values) return null
+  let [sum, seen] = [0, 0]
+  for (const value of values) if (!Number.isNaN(value)) [sum, seen] = [sum + value, seen + 1]
+  return seen ? sum / seen : null
+}
+
+/** "75,187 tokens back", "the same position", "3 ahead"; "" in cross attention. @param {Site} site @param {number} i @param {number} j */
+export function distanceWords(site, i, j) {
+  if (site.kind === 'cross') return ''
+  const back = i + (site.offset ?? 0) - j
+  if (back === 0) return 'its own position'
+  return back > 0 ? `${count(back)} back` : `${count(-back)} ahead`
+}
+
+/** Whether anything is visible in these rows and columns, as far as the shape of the mask tells. @param {Site} site @returns {(rows: [number, number], columns: [number, number]) => boolean} */
+export function mayBeSeen(site) {
+  const { causal, offset, sight } = site
+  const first = offset ?? 0
+  const left = sight.form === 'window' && sight.left !== null ? sight.left : null
+  const ahead = causal || sight.form === 'causal' ? 0 : sight.form === 'window' && sight.right !== null ? sight.right : null
+  return ([top, bottom], [begin, end]) =>
+    (ahead === null || begin <= bottom - 1 + first + ahead) && (left === null || end - 1 >= top + first - left)
+}

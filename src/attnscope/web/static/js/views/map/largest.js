@@ -1,0 +1,75 @@
+// The largest cells of the head as a list one can fly to.
+
+import { attr, h, put } from '../../dom.js'
+import { distanceWords } from '../../pure/map/marks.js'
+import { count, weight7 } from '../../pure/number.js'
+import { pieces } from '../chip.js'
+
+/** @typedef {import("../../types.js").LargeCell} LargeCell @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Site} Site @typedef {{i: number, j: number}} Cell */
+/** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, plain: boolean, title: string}} Data plain: nothing is left out */
+/** @typedef {{fly: (cell: Cell) => void, plain: (plain: boolean) => void}} On */
+
+/** @param {HTMLElement} el @param {On} on */
+export function mount(el, on) {
+  const every = h('input', { type: 'checkbox', onchange: () => on.plain(every.checked) })
+  const left = h('label', { class: 'check small' }, every, ' First token and diagonal too')
+  const save = h('button', { class: 'btn quiet', type: 'button', onclick: () => shown && download(shown) }, 'CSV')
+  const body = h('tbody', {})
+  const table = h('table', { class: 'num' }, h('thead', {}, h('tr', {}, ...['weight', 'query i', '', 'key j', '', 'distance'].map((text) => h('th', { scope: text ? 'col' : null }, text)))), body)
+  const empty = h('p', { class: 'dim', hidden: true })
+  put(el, h('div', { class: 'sec' }, h('h2', {}, 'Largest cells'), h('div', { class: 'end' }, left, save)), h('div', { class: 'scroll', tabindex: '-1' }, table), empty)
+  /** @type {Data|null} */ let shown = null
+  /** @type {LargeCell[]|undefined} */ let listed
+
+  body.addEventListener('click', (event) => go(event.target))
+  body.addEventListener('keydown', (event) => {
+    const lines = [...body.rows]
+    const at = lines.findIndex((line) => line === document.activeElement)
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: lines.length - 1 }[event.key]
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault()
+      go(event.target)
+    } else if (to !== undefined && at >= 0) {
+      event.preventDefault()
+      const next = lines[Math.max(0, Math.min(lines.length - 1, to))]
+      for (const line of lines) line.tabIndex = line === next ? 0 : -1
+      next.focus()
+    }
+  })
+  /** @param {EventTarget|null} target */
+  function go(target) {
+    const line = target instanceof Element ? target.closest('tr') : null
+    const cell = line && shown?.cells?.[line.rowIndex - 1]
+    if (cell) on.fly(cell)
+  }
+
+  return {
+    /** @param {Data} data */
+    update(data) {
+      shown = data
+      every.checked = data.plain
+      save.disabled = !data.cells?.length
+      empty.hidden = Boolean(data.cells?.length)
+      put(empty, data.problem || (data.cells ? 'No weight is above 0 here.' : 'Looking for them…'))
+      table.hidden = !data.cells?.length
+      if (data.cells && listed !== data.cells) put(body, ...data.cells.map((cell, at) => line(cell, at, data)))
+      listed = data.cells
+      data.cells?.forEach(({ i, j }, at) => attr(body.rows[at], 'aria-current', i === data.chosen?.i && j === data.chosen.j ? 'true' : null))
+    },
+  }
+}
+
+/** @param {LargeCell} cell @param {number} at @param {Data} data */
+function line({ weight, i, j }, at, { site, axes }) {
+  const word = (/** @type {Axis} */ axis, /** @type {number} */ where) => h('td', {}, h('code', { dir: 'auto' }, ...(axis.tokens[where] ? pieces(axis.tokens[where]) : [])))
+  return h('tr', { tabindex: at ? '-1' : '0' }, h('td', { class: 'w' }, weight7(weight)), h('td', {}, count(i)), word(axes.rows, i), h('td', {}, count(j)), word(axes.columns, j), h('td', {}, distanceWords(site, i, j)))
+}
+
+/** @param {Data} data */
+function download({ cells, axes, title }) {
+  const quoted = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`
+  const lines = (cells ?? []).map(({ weight, i, j }) => [weight, i, quoted(axes.rows.tokens[i]?.text ?? ''), j, quoted(axes.columns.tokens[j]?.text ?? '')].join(','))
+  const url = URL.createObjectURL(new Blob([['weight,query,query_token,key,key_token', ...lines].join('\r\n') + '\r\n'], { type: 'text/csv' }))
+  h('a', { href: url, download: `${title.replace(/[^\p{L}\p{N}]+/gu, '-').toLowerCase()}-largest-cells.csv` }).click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

@@ -1,0 +1,256 @@
+// All that is drawn of a map: plane, rulers and bars that share its rows and columns, legend, and what stands beside it.
+
+import { attr, css, h, put } from '../../dom.js'
+import { calloutsOf, distanceWords, marksOf, mayBeSeen } from '../../pure/map/marks.js'
+import { pixelWords, scaleOf, rangeMaxima, ticks, widened } from '../../pure/map/paint.js'
+import { stride } from '../../pure/map/view.js'
+import { label } from '../../pure/marks.js'
+import { count } from '../../pure/number.js'
+import { CALM } from '../../session.js'
+import { mount as mountReceipt } from '../receipt.js'
+import { card, progressText } from '../card.js'
+import { mountFacts } from '../facts.js'
+import { mount as mountHere } from './here.js'
+import { mount as mountLargest } from './largest.js'
+import { mount as mountLens, SIDE } from './lens.js'
+import { mount as mountPlane } from './plane.js'
+import { mountRuler } from './rulers.js'
+import { mountSide } from './sides.js'
+
+/** @typedef {import("../../types.js").Site} Site @typedef {import("../../types.js").Result} Result @typedef {import("../../types.js").Axis} Axis @typedef {{i: number, j: number}} Cell @typedef {import("../../pure/map/view.js").View} View */
+/** @typedef {{result: Result, at: Site|import("../../types.js").Missing|null, head: number, site: Site|null, axes: {rows: Axis, columns: Axis}|null, chosen: Cell|null}} Here */
+/**
+ * @typedef {{session: import("../../session.js").Session, here: Here|null, source: import("../../mapsource.js").Source|null, view: View|null, state: import("../../types.js").MapState,
+ *   look: import("../../look.js").Look, name: string, numbers: ReturnType<import("../../numbers.js").numbersOf>|null, pointed: {cell: Cell, value: number|null, cells: number}|null,
+ *   cells: import("../../types.js").LargeCell[]|undefined, plain: boolean, store: ReturnType<import("../../store.js").createStore>}} Data
+ */
+/**
+ * @typedef {import("./plane.js").On & {step: (cell: Cell) => void, fly: (cell: Cell) => void, plain: (plain: boolean) => void, marks: (on: boolean) => void, again: () => void, cancel: () => void, draw: () => void}} On
+ */
+
+const LONG = { entropy: 56, received: 32 } // px of the longest bars
+const STOPS = 24
+
+/** @param {{plane: HTMLElement, map: HTMLElement, side: HTMLElement}} parts @param {On} on */
+export const mount = (parts, on) => new Sheet(parts, on)
+
+class Sheet {
+  /** @type {Data|null} */ #data = null
+  /** @type {Float32Array|undefined} */ #lens
+  #lensRows = { start: 0, size: 0 }
+  #lensColumns = { start: 0, size: 0 }
+  /** @type {{of: Float32Array|undefined, largest: (row: number, end: number) => number}} */ #maxima = { of: undefined, largest: () => 1 }
+
+  /** @param {{plane: HTMLElement, map: HTMLElement, side: HTMLElement}} parts @param {On} on */
+  constructor({ plane, map, side }, on) {
+    this.on = on
+    this.map = map
+    this.plane = mountPlane(plane, on)
+    const [top, left, entropy, received] = ['rt', 'rl', 'ent', 'rec'].map((name) => /** @type {HTMLElement} */ (map.querySelector(`.${name}`)))
+    this.rulers = { top: mountRuler(top, 'top'), left: mountRuler(left, 'left') }
+    this.bars = { right: mountSide(entropy, 'right', { name: 'Entropy of each query', how: 'mean', long: LONG.entropy }), bottom: mountSide(received, 'bottom', { name: 'Weight received by each key', how: 'max', long: LONG.received }) }
+    this.cards = /** @type {HTMLElement} */ (map.querySelector('.cards'))
+    this.ramp = h('i', { class: 'legend-ramp', 'aria-hidden': 'true' })
+    this.legend = h('div', { class: 'legend' }, this.ramp, h('div'))
+    this.means = h('span', { class: 'small dim num' })
+    this.wide = h('span', { class: 'small faint num' })
+    this.tick = h('input', { type: 'checkbox', onchange: () => on.marks(this.tick.checked) })
+    this.facts = mountFacts()
+    put(/** @type {HTMLElement} */ (map.querySelector('.foot')), this.legend, h('div', { class: 'said' }, this.means, this.wide), h('label', { class: 'check small' }, this.tick, ' Marks'), this.facts.el)
+    const sections = ['here', 'lens-box', 'largest'].map((name) => h('section', { class: name }))
+    put(side, ...sections)
+    this.here = mountHere(sections[0], (cell) => on.fly(cell))
+    this.lens = mountLens(sections[1], { choose: on.step, fly: () => this.#chosen() && on.fly(/** @type {Cell} */ (this.#chosen())), open: () => this.#open() })
+    this.largest = mountLargest(sections[2], { fly: on.fly, plain: on.plain })
+    new ResizeObserver(() => on.draw()).observe(map)
+  }
+
+  size() {
+    return this.plane.size()
+  }
+
+  level() {
+    return this.plane.level()
+  }
+
+  forget() {
+    this.plane.forget()
+  }
+
+  /** The exact weight of the chosen cell, under 0 where it is not visible, null on its way. */
+  weight() {
+    const chosen = this.#chosen()
+    return chosen ? this.#weightOf(chosen) : null
+  }
+
+  #chosen() {
+    return this.#data?.here?.chosen ?? null
+  }
+
+  /** @param {Data} data */
+  update(data) {
+    this.#data = data
+    const { here, source, view, session } = data
+    const ready = Boolean(here?.site && source?.grid && view)
+    attr(this.map, 'data-blank', ready ? null : '')
+    this.facts.update(here?.site ?? null, here?.head ?? 0)
+    this.#shape(here?.site ?? null)
+    if (!ready || !here?.site || !here.axes || !source?.grid || !view) return this.#nothing(data)
+    put(this.cards)
+    const problem = source.tiles.problem() ?? session.problem
+    if (problem) put(this.cards, this.#card(problem, session.problem === null))
+    const { site, axes, chosen } = here
+    const sides = data.numbers?.sides({ site, head: here.head })
+    this.#lensOf(data, chosen)
+    this.#plane(data, { site, axes, chosen, view, sides })
+    this.#legend(data)
+    const word = (/** @type {Axis} */ axis) => (/** @type {number} */ at) => (axis.tokens[at] ? label(axis.tokens[at]) : '')
+    const { width, height } = this.size()
+    const marks = data.state.marks ? marksOf(site, axes).flatMap((mark) => (mark.kind === 'rule' ? [mark] : [])) : []
+    const pointed = data.pointed?.cell ?? null
+    const rules = (/** @type {"row"|"column"} */ side) => marks.filter((mark) => mark.side === side)
+    this.rulers.top.update({ from: view.col, scale: view.scale, length: width, cells: site.tk, word: word(axes.columns), chosen: chosen?.j ?? null, pointed: pointed?.j ?? null, rules: rules('column') })
+    this.rulers.left.update({ from: view.row, scale: view.scale, length: height, cells: site.tq, word: word(axes.rows), chosen: chosen?.i ?? null, pointed: pointed?.i ?? null, rules: rules('row') })
+    this.#bars(data, { site, chosen, view, sides })
+    this.#beside(data, { site, axes, chosen, sides })
+  }
+
+  /** @param {Data} data @param {{site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, view: View, sides: import("../../types.js").Sides|undefined}} at */
+  #plane({ source, state, look, name }, { site, axes, chosen, view, sides }) {
+    if (!source?.grid) return
+    const marks = state.marks ? marksOf(site, axes) : []
+    this.plane.update({
+      grid: source.grid, view, tiles: source.tiles, seen: mayBeSeen(site), pixel: state.pixel, scale: state.scale, largest: sides?.largest, map: look.map,
+      ink: '', accent: '', marks, callouts: state.marks && sides ? calloutsOf(site, sides) : [], offset: site.offset ?? 0, chosen,
+      title: `Map of ${name.toLowerCase()}. Arrows move, plus and minus zoom, 0 shows the whole`,
+    })
+  }
+
+  /** @param {Data} data @param {{site: Site, chosen: Cell|null, view: View, sides: import("../../types.js").Sides|undefined}} at */
+  #bars({ pointed }, { site, chosen, view, sides }) {
+    const { width, height } = this.size()
+    const [colour, accent] = ['.ent', '.ent .amount'].map((name) => getComputedStyle(/** @type {HTMLElement} */ (this.map.querySelector(name))).color)
+    const bar = (/** @type {Float32Array} */ values, /** @type {number} */ from, /** @type {number} */ length, /** @type {number} */ most, /** @type {number|null} */ at) => ({ values, from, scale: view.scale, length, most, chosen: at, colour, accent })
+    const at = pointed?.cell ?? chosen
+    this.bars.right.update(sides ? bar(sides.entropy, view.row, height, Math.log(Math.max(2, site.tk)), at?.i ?? null) : null)
+    this.bars.bottom.update(sides ? bar(sides.received, view.col, width, second(sides.received), at?.j ?? null) : null)
+  }
+
+  /** @param {Data} data @param {{site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, sides: import("../../types.js").Sides|undefined}} at */
+  #beside(data, { site, axes, chosen, sides }) {
+    const { pointed, state, look, source, view, cells, plain, name } = data
+    if (!source?.grid || !view) return
+    const point = pointed?.cell ?? chosen
+    const block = pointed && pointed.cells > 1 && pointed.value !== null ? { value: pointed.value, cells: pointed.cells, words: blockWords(state.pixel, pointed.cells) } : null
+    const weight = !point ? null : pointed && pointed.cells === 1 ? pointed.value : this.#weightOf(point)
+    this.here.update({ site, ...axes, point, pointing: pointed !== null, weight, block, distance: point ? distanceWords(site, point.i, point.j) : '', sides })
+    this.here.whole({ grid: source.grid, view, size: this.size(), chosen, tile: source.tiles.get({ level: 0, row: 0, col: 0 }), map: look.map, pixel: state.pixel })
+    const colour = scaleOf({ name: state.scale === 'rank' ? 'log' : state.scale, reduction: 'max', largest: this.#largestOf(sides?.largest), sorted: new Float32Array(0) })
+    this.lens.update({
+      grid: source.grid, chosen, rows: this.#lensRows, columns: this.#lensColumns, weights: this.#lens, colour: (w, i) => colour(w, i, i + 1), map: look.map, axes,
+      sink: site.sinks ? (sides?.sink ?? null) : null, seeing: (i) => (sides?.largest[i] ?? 1) > 0,
+    })
+    const problem = data.store.problem(`largest ${source.key} ${plain}`)
+    this.largest.update({ cells, problem: problem ? problem.message : '', site, axes, chosen, plain, title: name })
+  }
+
+  /** The cells around the chosen one, as exact weights. @param {Data} data @param {Cell|null} chosen */
+  #lensOf({ numbers, here }, chosen) {
+    if (!here?.site || !numbers || !chosen) return
+    const { tq, tk } = here.site
+    const around = (/** @type {number} */ at, /** @type {number} */ cells) => ({ start: Math.max(0, Math.min(cells - SIDE, at - SIDE / 2)), size: Math.min(SIDE, cells) })
+    this.#lensRows = around(chosen.i, tq)
+    this.#lensColumns = around(chosen.j, tk)
+    this.#lens = numbers.block({ site: here.site, head: here.head }, this.#lensRows, this.#lensColumns)
+  }
+
+  /** @param {Cell} cell */
+  #weightOf({ i, j }) {
+    const [r, c] = [i - this.#lensRows.start, j - this.#lensColumns.start]
+    const inside = r >= 0 && c >= 0 && r < this.#lensRows.size && c < this.#lensColumns.size
+    return inside && this.#lens ? this.#lens[r * this.#lensColumns.size + c] : null
+  }
+
+  /** @param {Float32Array|undefined} largest */
+  #largestOf(largest) {
+    if (largest && this.#maxima.of !== largest) this.#maxima = { of: largest, largest: rangeMaxima(largest.map((value) => (value >= 0 ? value : 0))) }
+    return this.#maxima.largest
+  }
+
+  /** The arithmetic of the chosen cell, in a dialog. */
+  #open() {
+    const data = this.#data
+    const { here, numbers, store } = data ?? {}
+    if (!here?.site || !here.axes || !here.chosen || !numbers || !store) return
+    const { site, axes, chosen } = here
+    const { i, j } = chosen
+    const body = h('div', { class: 'cell' })
+    const el = h('dialog', { class: 'arithmetic', 'aria-label': 'Arithmetic of the chosen cell' }, body, h('div', { class: 'end' }, h('button', { class: 'btn', type: 'button', onclick: () => el.close() }, 'Close')))
+    el.addEventListener('click', (event) => event.target === el && el.close())
+    el.addEventListener('close', () => el.remove())
+    document.body.append(el)
+    el.showModal()
+    const receipt = mountReceipt(body)
+    const show = () => {
+      if (!el.open) return
+      const cell = numbers.cell({ site, head: here.head }, i, j)
+      if (cell) receipt.update({ cell, query: axes.rows.tokens[i] ? label(axes.rows.tokens[i]) : '', key: axes.columns.tokens[j] ? label(axes.columns.tokens[j]) : '' })
+      else requestAnimationFrame(show)
+    }
+    show()
+  }
+
+  /** A wide grid has a low plane. @param {Site|null} site */
+  #shape(site) {
+    css(this.map, { '--high': site ? Math.max(0.22, Math.min(1, site.tq / site.tk)).toFixed(4) : '1', '--wide': site ? Math.max(0.22, Math.min(1, site.tk / site.tq)).toFixed(4) : '1' })
+  }
+
+  /** @param {Data} data */
+  #legend({ state, look, source }) {
+    this.ramp.style.backgroundImage = `linear-gradient(to right, ${Array.from({ length: STOPS + 1 }, (_, at) => look.map.css(at / STOPS)).join(', ')})`
+    put(/** @type {HTMLElement} */ (this.legend.children[1]), ...ticks(state.scale).map((tick) => h('span', {}, tick)))
+    const cells = source?.grid ? stride(source.grid, this.level()) : 1
+    put(this.means, source?.grid ? pixelWords(state.pixel, cells, count) : '')
+    put(this.wide, source?.grid ? widened(state.pixel, cells, count) : '')
+    this.tick.checked = state.marks
+  }
+
+  /** Why there is no map, or how far it is. @param {Data} data */
+  #nothing({ session, here, source }) {
+    const problem = source?.problem ?? session.problem
+    if (problem) return put(this.cards, this.#card(problem, source?.problem !== problem))
+    if (here && !here.site) {
+      const reason = here.at && 'reason' in here.at ? here.at.reason : 'This run has no attention to show.'
+      return put(this.cards, card({ title: 'Nothing to show', text: reason }))
+    }
+    if (here?.site?.not_drawn) return put(this.cards, card({ title: 'No single weights', text: here.site.not_drawn }))
+    if (session.progress) return put(this.cards, card({ title: 'Opening', text: progressText(session.progress), bar: session.progress }))
+    const progress = source?.progress
+    if (progress && progress.state === 'making') {
+      const text = `${count(progress.done)} of ${count(progress.total)} queries. Coarse levels are made once and kept.`
+      return put(this.cards, card({ title: 'Making the map', text, bar: progress, button: { label: 'Cancel', act: this.on.cancel } }))
+    }
+  }
+
+  /** @param {import("../../api.js").ApiError} problem @param {boolean} run whether running again may help */
+  #card(problem, run) {
+    const button = run ? { label: 'Try again', act: this.on.again } : null
+    return card({ title: problem.title, text: problem.message, hint: problem.hint, bad: problem.status !== CALM, button })
+  }
+}
+
+/** @param {"max"|"mean"|"sum"} pixel @param {number} cells */
+function blockWords(pixel, cells) {
+  const of = `${count(cells)} × ${count(cells)} cells`
+  return pixel === 'max' ? `largest of ${of}` : `${pixel} of ${of}`
+}
+
+/** The largest but one of the amounts, so that a sink does not make all others vanish; its own bar is cut. @param {Float32Array} values */
+function second(values) {
+  let [first, next] = [0, 0]
+  for (const value of values) {
+    if (value > first) [first, next] = [value, first]
+    else if (value > next) next = value
+  }
+  return next > 0 && first > 4 * next ? next * 1.5 : first
+}

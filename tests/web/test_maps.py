@@ -1,0 +1,105 @@
+"""The maps over real runs: every tile is a reduction of the head's own weights, and every bad wish gets a
+sentence.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+TEXT = "ROMEO:\nBut, so me light " * 4
+
+
+@pytest.fixture(scope="module")
+def head(finish: Any) -> str:
+    """The address of a head."""
+    state = finish("small", TEXT[:90])
+    assert state["state"] == "done", state["error"]
+    return f"/api/runs/{state['id']}/sites/1/heads/2"
+
+
+@pytest.fixture(scope="module")
+def ready(client: TestClient, head: str) -> dict[str, Any]:
+    """The answer of a map that is made."""
+    return made(client, head)
+
+
+def made(client: TestClient, head: str) -> dict[str, Any]:
+    for _ in range(200):
+        answer: dict[str, Any] = client.get(f"{head}/map").json()
+        if answer["state"] != "making":
+            return answer
+        time.sleep(0.02)
+    raise AssertionError("no map after 4 s")
+
+
+def planes(client: TestClient, address: str) -> np.ndarray[Any, Any]:
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.text
+    shape = [int(size) for size in answer.headers["x-shape"].split(",")]
+    return np.frombuffer(answer.content, "<f4").reshape(shape)
+
+
+def test_a_map_says_its_size(ready: dict[str, Any]) -> None:
+    wanted = {"state": "ready", "done": 90, "total": 90, "tile": 256, "levels": 1, "error": None}
+    assert ready == wanted
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_tile_of_single_cells_is_the_grid(client: TestClient, head: str) -> None:
+    tile = planes(client, f"{head}/map/tiles/0/0/0")
+    grid = planes(client, f"{head}/grid")
+    assert tile.shape == (1, 90, 90)
+    assert np.array_equal(tile[0], grid)
+
+
+@pytest.mark.usefixtures("ready")
+def test_the_largest_cells_are_those_of_the_grid(client: TestClient, head: str) -> None:
+    grid = planes(client, f"{head}/grid").copy()
+    found = client.get(f"{head}/map/largest?n=5").json()
+    assert [cell["weight"] for cell in found] == pytest.approx(sorted(grid.ravel())[:-6:-1], abs=1e-7)
+    assert all(grid[cell["i"], cell["j"]] == np.float32(cell["weight"]) for cell in found)
+    apart = client.get(f"{head}/map/largest?n=5&skip_first=1&near=2").json()
+    assert all(cell["j"] > 0 and cell["i"] - cell["j"] >= 2 for cell in apart)
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("tiles/1/0/0", "There is no level '1' here"),
+        ("tiles/0/1/0", "There is no tile row '1' here"),
+        ("tiles/0/0/-1", "There is no tile column '-1' here"),
+        ("tiles/x/0/0", "There is no level 'x' here"),
+        ("largest?n=0", "There is no n '0' here"),
+        ("largest?n=1001", "There is no n '1001' here"),
+        ("largest?skip_first=yes", "There is no skip_first 'yes' here"),
+    ],
+)
+def test_a_bad_address_is_refused_with_what_is_wanted(
+    client: TestClient, head: str, path: str, said: str
+) -> None:
+    answer = client.get(f"{head}/map/{path}")
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]["title"]
+    assert answer.json()["error"]["message"]
+
+
+def test_a_tile_of_a_map_that_nobody_asked_for_is_refused(client: TestClient, head: str) -> None:
+    other = head.replace("heads/2", "heads/0")
+    answer = client.get(f"{other}/map/tiles/0/0/0")
+    assert answer.status_code == 409
+    assert "not made yet" in answer.json()["error"]["title"]
+    assert made(client, other)["state"] == "ready"
+    assert client.get(f"{other}/map/tiles/0/0/0").status_code == 200
+
+
+def test_a_map_that_was_given_up_is_made_when_it_is_asked_for_again(client: TestClient, head: str) -> None:
+    other = head.replace("heads/2", "heads/1")
+    client.get(f"{other}/map")
+    assert client.delete(f"{other}/map").json() == {"state": "stopped"}
+    assert made(client, other)["state"] == "ready"
