@@ -6,7 +6,6 @@ Nothing T x T is kept: q, k and the normaliser are enough to recompute any block
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as fields_of
 from typing import Any
@@ -22,10 +21,12 @@ from attnscope.core.replay import Reach, replay_head
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.core.visible import Visible
-from attnscope.errors import NotKept, ShapeError, TooLarge, Uncertified
+from attnscope.errors import TooLarge
+from attnscope.recording.asked import Where, cut_of, index_of
 from attnscope.recording.blocks import weights_block
 from attnscope.recording.calls import Calls, replayed
 from attnscope.recording.cell import Cell, cell_of
+from attnscope.recording.refusals import head_not_kept, not_kept, uncertified
 from attnscope.recording.shelf import Shelf
 
 LARGEST_BLOCK = 2**24
@@ -33,8 +34,6 @@ LARGEST_BLOCK = 2**24
 
 SIDE = 64
 """Rows and columns of the blocks that a summary keeps where its weights can never be computed again."""
-
-Where = int | slice | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +197,7 @@ class Site:
 
         Heads are in the order of `kept`. Raises NotKept, ShapeError.
         """
-        batch = _index(batch, self.batch, "batch")
+        batch = index_of(batch, self.batch, "batch")
         if "summary" not in self._memory:
             kept = self.shelf.summary
             self._memory["summary"] = (
@@ -217,7 +216,9 @@ class Site:
             self.v,
             out,
             self.scoring,
-            self.normaliser,
+            None
+            if self.calls is not None
+            else self.normaliser,  # steps rounded their scores in their own way
             seed=seed,
             route=self.route.split("/")[-1],
         )
@@ -228,52 +229,30 @@ class Site:
         if self.kept is None:
             return number
         if number not in self.kept:
-            raise NotKept(
-                f"Head {number} of {self.name} was not kept",
-                wanted=f"One of the heads {', '.join(map(str, self.kept))}",
-                hint="record(..., heads=None) keeps all",
-            )
+            raise head_not_kept(self, number)
         return self.kept.index(number)
 
     def _number(self, head: int) -> int:
-        return _index(head, self.heads, "head")
+        return index_of(head, self.heads, "head")
 
     def _place(self, head: int, batch: int, rows: Where, cols: Where) -> tuple[int, int, slice, slice]:
         return (
             self.head_at(head),
-            _index(batch, self.batch, "batch"),
-            _cut(rows, self.tq, "row"),
-            _cut(cols, self.tk, "column"),
+            index_of(batch, self.batch, "batch"),
+            cut_of(rows, self.tq, "row"),
+            cut_of(cols, self.tk, "column"),
         )
 
     def _need(self, name: str) -> Tensor:
         tensor = self.shelf.tensor(name)
-        if tensor is None and self.heard_scores_alone:
-            raise NotKept(
-                f"{self.name} has no {name} and no single weights: the model's own code made the grid of "
-                "them, and only its summary is kept",
-                wanted="summary(), normaliser, visible() or certificate",
-                hint="Single weights can be shown of models that go through transformers' attention registry "
-                "or call F.scaled_dot_product_attention",
-            )
         if tensor is None:
-            raise NotKept(
-                f"{name} of {self.name} was not kept: the recording was made with keep={self.keep!r}",
-                wanted={"q": 'keep="qk" or more', "k": 'keep="qk" or more', "v": 'keep="qkv" or "all"'}.get(
-                    name, 'keep="all"'
-                ),
-            )
+            raise not_kept(self, name)
         return tensor
 
     def _refuse_uncertified(self, head: int, head_at: int, batch: int) -> None:
         if self.certificate is None or self.certificate.verdict[batch][head_at] != "refused":
             return
-        raise Uncertified(
-            f"Head {head} of {self.name} failed its certificate: what we compute from q and k does not give "
-            "what the model's own kernel returned",
-            wanted="A head whose certificate passed",
-            hint="allow_uncertified=True hands the numbers out all the same; they are not the model's",
-        )
+        raise uncertified(self, head)
 
 
 def _of_batch(summary: Summary, batch: int, size: int) -> Summary:
@@ -284,26 +263,3 @@ def _of_batch(summary: Summary, batch: int, size: int) -> Summary:
         if isinstance(value, Tensor) and value.dim() and value.shape[0] == size:
             cut[one.name] = value[batch : batch + 1]
     return replace(summary, **cut)  # type: ignore[arg-type]
-
-
-def _index(given: int, size: int, what: str) -> int:
-    try:
-        number = operator.index(given)
-    except TypeError:
-        raise ShapeError(f"The {what} is {given!r}", wanted=f"A whole number, 0 to {size - 1}") from None
-    at = number + size if number < 0 else number
-    if not 0 <= at < size:
-        raise ShapeError(f"There is no {what} {given}", wanted=f"0 to {size - 1}")
-    return at
-
-
-def _cut(given: Where, size: int, what: str) -> slice:
-    if given is None:
-        return slice(0, size)
-    if isinstance(given, slice):
-        start, stop, step = given.indices(size)
-        if step != 1:
-            raise ShapeError(f"A slice of {what}s with step {step}", wanted="Step 1")
-        return slice(start, max(start, stop))
-    at = _index(given, size, what)
-    return slice(at, at + 1)
