@@ -13,6 +13,8 @@ PROGRAMS = {
     "window": "attention() through a window of 512 at 16,384 tokens, against SDPA with the equal mask",
     "summary": "summarize() and certify() at 2,048 tokens, against SDPA",
     "tap": "a layer that makes its own grid of attention, alone and with its softmax tapped",
+    "maps": "any tile of a map of 131,072 tokens, alone and four at once; the walk against SDPA",
+    "planted": "a head of 131,072 tokens with a stripe, a sink and a needle: what its map shows of them",
     "generate": "SmolLM2 generating 200 tokens from 500, recorded to disk, against the same without",
     "calibrate": "how far clean heads go, by route and dtype, and the margin of each limit",
     "faults": "which share of the heads in which a fault is planted the certificate refuses",

@@ -14,7 +14,6 @@ from attnscope.maps import SIDE, Pyramid, of_call
 from tests.maps.conftest import KINDS
 
 Drawn = Callable[..., tuple[Tensor, Tensor]]
-pytestmark = pytest.mark.usefixtures("unchecked")
 TQ, TK = 301, 613
 
 

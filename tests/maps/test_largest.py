@@ -13,7 +13,6 @@ from attnscope.maps import Head, Pyramid, largest_cells, of_call
 from tests.maps.conftest import KINDS, SIZES
 
 Drawn = Callable[..., tuple[Tensor, Tensor]]
-pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 @pytest.fixture(params=[2_048, 128], ids=["cells are kept", "squares are kept"], autouse=True)

@@ -20,7 +20,6 @@ CASES = [
     ("square", "first and near"),
 ]  # fmt: skip
 Drawn = Callable[..., tuple[Tensor, Tensor]]
-pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 @pytest.fixture(params=[2_048, 128], ids=["cells are kept", "squares are kept"])

@@ -48,6 +48,43 @@ def print_cell(cell: dict[str, Any], form: str | None) -> None:
         click.echo(f"  {_certificate(cell)}")
 
 
+def print_cells(cells: list[dict[str, Any]], left_out: list[str], form: str | None) -> None:
+    """Print a list of cells, largest first; `left_out` says which heads it does not speak of."""
+    if form == "json":
+        click.echo(_json({"cells": cells, "left_out": left_out}))
+    elif form == "csv":
+        head = ["weight", "site", "layer", "head", "i", "query", "j", "key", "back"]
+        lines = [
+            [*(cell[name] for name in head[:5]), shown(cell["query"]), cell["j"], shown(cell["key"]),
+             _plain(cell["back"])]
+            for cell in cells
+        ]  # fmt: skip
+        click.echo(_csv(head, lines), nl=False)
+    else:
+        for line in _cell_lines(cells):
+            click.echo(line)
+    for line in left_out if form != "json" else []:
+        click.echo(f"left out: {line}", err=True)
+
+
+def _cell_lines(cells: list[dict[str, Any]]) -> list[str]:
+    from attnscope.cli.tables import aligned
+    from attnscope.lesson import Table
+
+    if not cells:
+        return ["no cell has any weight"]
+    columns = ("weight", "site", "layer", "head", "query i", "", "key j", "", "back")
+    rows = tuple(
+        (
+            _weight(cell["weight"]), str(cell["site"]), str(cell["layer"]), str(cell["head"]),
+            f"{cell['i']:,}", shown(cell["query"]), f"{cell['j']:,}", shown(cell["key"]),
+            "–" if cell["back"] is None else f"{cell['back']:,}",
+        )
+        for cell in cells
+    )  # fmt: skip
+    return aligned(Table("", columns, rows))
+
+
 def _print_table(row: dict[str, Any]) -> None:
     if sys.stdout.isatty():
         from rich.console import Console

@@ -47,8 +47,17 @@ def weights(
 
 def weigh(bound: Bound, tile: Tile, peak: Tensor, logsum: Tensor) -> Block:
     """The weights of a tile from its rows' peak and logsum, (b h r) each."""
+    return finished(bound, tile, logs_of(bound, tile, peak, logsum).exp_())
+
+
+def logs_of(bound: Bound, tile: Tile, peak: Tensor, logsum: Tensor) -> Block:
+    """The natural logarithms of a tile's weights before these are rounded, in nobody else's memory."""
+    return shifted(bound, tile.scores, peak).sub_(logsum[..., None])
+
+
+def finished(bound: Bound, tile: Tile, weight: Block) -> Block:
+    """Weights with 0 where not visible, rounded as the model rounds them."""
     how = bound.arithmetic
-    weight = shifted(bound, tile.scores, peak).sub_(logsum[..., None]).exp_()
     if not tile.whole:
         weight = weight.masked_fill(~tile.visible, 0.0)
     return rounded(rounded(weight, how.softmax), how.weights)

@@ -18,6 +18,7 @@
     tile.encode("sum", "max", form="float32")   # raw little-endian planes; form="bfloat16" is half as long
     pyramid.bar("entropy" | "sink", level, row, "mean")            # beside the tiles of that row
     pyramid.bar("received" | "received_mean", level, col, "max")   # below the tiles of that column
+    part_of(pyramid, slice(0, 900), slice(5, 90), "max")           # any part, in at most 1,024 pixels a side
     largest_cells(pyramid, 20, skip_first=True, near=1)            # [Large(weight, i, j)], exact
 
 A tile of a level is the reduction of the four below it: sums to rounding, maxima as they are (from computed
@@ -31,6 +32,7 @@ from attnscope.maps.bars import BARS, OF_KEYS, OF_ROWS, Sides
 from attnscope.maps.geometry import SIDE, Geometry
 from attnscope.maps.head import Head, of_call, of_site
 from attnscope.maps.largest import Large, largest_cells
+from attnscope.maps.part import Part, part_of
 from attnscope.maps.pyramid import Pyramid
 from attnscope.maps.shelf import Maps
 from attnscope.maps.tile import FORMS, REDUCTIONS, Address, Reduction, Tile
@@ -38,5 +40,6 @@ from attnscope.models.reading import HIDDEN
 
 __all__ = [
     "BARS", "FORMS", "HIDDEN", "OF_KEYS", "OF_ROWS", "REDUCTIONS", "SIDE", "Address", "Geometry", "Head",
-    "Large", "Maps", "Pyramid", "Reduction", "Sides", "Tile", "largest_cells", "of_call", "of_site",
+    "Large", "Maps", "Part", "Pyramid", "Reduction", "Sides", "Tile", "largest_cells", "of_call", "of_site",
+    "part_of",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attnscope.core.mask import Mask
 from attnscope.core.scoring import Bound, Scoring, as_scoring
-from attnscope.core.tile import Normaliser, shifted, weights
+from attnscope.core.tile import Normaliser, finished, logs_of, shifted
 from attnscope.core.visible import Visible
 from attnscope.core.walk import SHORT_GAP, normaliser_of
 from attnscope.errors import ShapeError
@@ -28,6 +28,33 @@ ROWS, COLUMNS = 256, 1_024
 
 Weights = Callable[[slice, slice], Tensor]
 """(rows, columns) -> weights (r c), 0 where not visible."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A block of the head. weights: (r c), 0 where not visible.   logs: their logarithms, where these are at
+    hand, 0 where not visible.
+    """
+
+    rows: slice
+    cols: slice
+    weights: Float[Tensor, "r c"] = field(repr=False)
+    logs: Float[Tensor, "r c"] | None = field(default=None, repr=False)
+
+    def within(self, rows: slice, cols: slice) -> tuple[Tensor, int, int]:
+        """The part of it in these rows and columns, with its first row and column."""
+        i, j = max(rows.start, self.rows.start), max(cols.start, self.cols.start)
+        down = slice(i - self.rows.start, min(rows.stop, self.rows.stop) - self.rows.start)
+        along = slice(j - self.cols.start, min(cols.stop, self.cols.stop) - self.cols.start)
+        return self.weights[down, along], i, j
+
+    def entropy(self) -> Float[Tensor, " r"]:
+        """What the piece adds to the entropy of its rows, in nats."""
+        logs = self.logs
+        if logs is None:
+            smallest = torch.finfo(self.weights.dtype).tiny
+            logs = self.weights.clamp(min=smallest).log_()  # 0 log 0 = 0
+        return -torch.linalg.vecdot(self.weights, logs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +74,7 @@ class Head:
     seen: Callable[[slice, slice], Bool[Tensor, "r c"]] = field(repr=False)
     visible: Visible = field(repr=False)
     sink: Float[Tensor, " tq"] | None = field(repr=False)
-    large: Weights | None = field(repr=False)
+    large: Callable[[slice, slice], Piece] | None = field(repr=False)
 
     def runs(self, rows: slice) -> list[slice]:
         """The columns in which these rows see anything, in whole pieces: disjoint and in order."""
@@ -59,9 +86,9 @@ class Head:
             found.append(slice(first, stop))
         return found
 
-    def pieces(self, rows: slice, cols: slice) -> Iterator[tuple[slice, slice, Tensor]]:
-        """Blocks (rows, columns, weights) at fixed places that hold every visible cell of these rows and
-        columns; they may reach further.
+    def pieces(self, rows: slice, cols: slice) -> Iterator[Piece]:
+        """Blocks at fixed places that hold every visible cell of these rows and columns; they may reach
+        further.
         """
         for band in self.bands(rows):
             runs = [run for run in self.runs(band) if run.start < cols.stop and cols.start < run.stop]
@@ -69,13 +96,13 @@ class Head:
                 continue
             if self.large is None:
                 whole = slice(max(runs[0].start, cols.start), min(runs[-1].stop, cols.stop))
-                yield band, whole, self.weights(band, whole)
+                yield Piece(band, whole, self.weights(band, whole))
                 continue
             for run in runs:
                 for first in range(run.start, run.stop, COLUMNS):
                     piece = slice(first, min(first + COLUMNS, self.tk))
                     if piece.start < cols.stop and cols.start < piece.stop:
-                        yield band, piece, self.large(band, piece)
+                        yield self.large(band, piece)
 
     def bands(self, rows: slice) -> Iterator[slice]:
         """The rows at fixed places that hold these: ROWS at a time, fewer where so many cells would be too
@@ -136,8 +163,15 @@ def _of_bound(bound: Bound, normaliser: Normaliser, head: int, batch: int) -> He
         return weights_block(bound, normaliser, rows, cols, head=head, batch=batch)
 
     @torch.no_grad()
-    def large(rows: slice, cols: slice) -> Tensor:
-        return weights(bound, normaliser, rows, cols, heads=heads, batch=batches)[0, 0]
+    def large(rows: slice, cols: slice) -> Piece:
+        tile = bound.tile(rows, cols, heads=heads, batch=batches)
+        cut = (batches, heads, rows)
+        logs = logs_of(bound, tile, normaliser.peak[cut], normaliser.logsum[cut])
+        weights = finished(bound, tile, torch.exp(logs, out=tile.scores))  # which is no longer needed
+        rounded = bound.arithmetic.softmax or bound.arithmetic.weights
+        if not tile.whole:
+            logs = logs.masked_fill_(~tile.visible, 0.0)
+        return Piece(rows, cols, weights[0, 0], None if rounded else logs[0, 0])
 
     def seen(rows: slice, cols: slice) -> Tensor:
         found = bound.visible.tile(rows, cols, heads=heads, batch=batches)[0, 0]

@@ -12,23 +12,34 @@ from attnscope.core.visible import Visible
 
 def sums(x: Tensor, cells: int) -> Float[Tensor, "r c"]:
     """The sum of each square of cells x cells of x; squares at the end may be cut short."""
-    return _rows(x, cells).sum(dim=1).view(_size(x, cells)).sum(dim=-1) if cells > 1 else x
+    return sums_along(sums_down(x, cells), cells)
+
+
+def sums_down(x: Tensor, cells: int) -> Float[Tensor, "r w"]:
+    """The sum over each `cells` rows of x, (r c)."""
+    return _down(x, cells).sum(dim=1) if cells > 1 else x
+
+
+def sums_along(x: Tensor, cells: int) -> Float[Tensor, "r c"]:
+    """The sum over each `cells` columns of x, (r w)."""
+    return _along(x, cells).sum(dim=-1) if cells > 1 else x
 
 
 def maxima(x: Tensor, cells: int) -> Float[Tensor, "r c"]:
     """The largest of each square of x, which holds no negative numbers."""
-    return _rows(x, cells).amax(dim=1).view(_size(x, cells)).amax(dim=-1) if cells > 1 else x
+    return _along(_down(x, cells).amax(dim=1), cells).amax(dim=-1) if cells > 1 else x
 
 
-def _rows(x: Tensor, cells: int) -> Tensor:
-    """x filled up with zeros to whole squares, as (rows of squares, cells, columns)."""
-    short = (0, -x.shape[1] % cells, 0, -x.shape[0] % cells)
-    whole = pad(x, short) if any(short) else x
-    return whole.reshape(whole.shape[0] // cells, cells, whole.shape[1])
+def _down(x: Tensor, cells: int) -> Tensor:
+    """(squares, cells, columns), filled up with zeros to whole squares."""
+    short = -x.shape[0] % cells
+    return (pad(x, (0, 0, 0, short)) if short else x).reshape(-1, cells, x.shape[1])
 
 
-def _size(x: Tensor, cells: int) -> tuple[int, int, int]:
-    return -(-x.shape[0] // cells), -(-x.shape[1] // cells), cells
+def _along(x: Tensor, cells: int) -> Tensor:
+    """(rows, squares, cells), filled up with zeros to whole squares."""
+    short = -x.shape[1] % cells
+    return (pad(x, (0, short)) if short else x).reshape(x.shape[0], -1, cells)
 
 
 def seen_in_spans(visible: Visible, rows: slice, cols: slice, cells: int) -> Int[Tensor, "r c"]:

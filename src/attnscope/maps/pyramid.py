@@ -12,9 +12,9 @@ from torch import Tensor
 
 from attnscope.maps.bars import OF_KEYS, Sides, reduced
 from attnscope.maps.geometry import Geometry
-from attnscope.maps.head import ROWS, Head
+from attnscope.maps.head import ROWS, Head, Piece
 from attnscope.maps.kept import PLANES, Bands, Run
-from attnscope.maps.pixels import maxima, seen_in_spans, sums
+from attnscope.maps.pixels import maxima, seen_in_spans, sums, sums_along, sums_down
 from attnscope.maps.tile import Reduction, Tile
 
 STEP = 8
@@ -130,25 +130,26 @@ class Pyramid:
         for run in self.head.runs(rows):
             first, wide = run.start // base, -(-(run.stop - run.start) // base)
             values = torch.zeros(self._levels[0].planes, high, wide)
-            for band, cols, weights in self.head.pieces(rows, run):
-                here = slice(band.start - rows.start, band.stop - rows.start)
-                top, left = here.start // base, cols.start // base - first
-                for plane, what in enumerate(self._planes(band, cols, weights)):
+            for piece in self.head.pieces(rows, run):
+                here = slice(piece.rows.start - rows.start, piece.rows.stop - rows.start)
+                top, left = here.start // base, piece.cols.start // base - first
+                down = sums_down(piece.weights, base)
+                for plane, what in enumerate(self._planes(piece, down)):
                     values[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
-                received[cols] += weights.sum(dim=0)
-                logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log_()  # 0 log 0 = 0
-                entropy[here] -= torch.linalg.vecdot(weights, logs)
+                received[piece.cols] += down.sum(dim=0)
+                entropy[here] += piece.entropy()
             fine.append(Run(first, values))
         self._entropy[rows] = entropy.clamp(min=0).float()
         self._received += received
         self._levels[1].bands.append([run.coarser(STEP) for run in fine])
         self._levels[0].bands.append(fine)
 
-    def _planes(self, rows: slice, cols: slice, weights: Tensor) -> list[Tensor]:
+    def _planes(self, piece: Piece, down: Tensor) -> list[Tensor]:
+        """What is kept of a piece, whose columns were summed down to pixels: PLANES, (r c) each."""
         base = self.geometry.base
-        planes = [sums(weights, base).float(), maxima(weights, base).float()]
+        planes = [sums_along(down, base), maxima(piece.weights, base)]
         if self._levels[0].planes == len(PLANES):
-            planes.append(sums(self.head.seen(rows, cols).float(), base))
+            planes.append(sums(self.head.seen(piece.rows, piece.cols).float(), base))
         return planes
 
     def _kept(self, rows: slice, cols: slice, cells: int) -> Tensor:
@@ -165,13 +166,9 @@ class Pyramid:
             return weights.expand(2, *weights.shape)
         size = tuple(-(-(cut.stop - cut.start) // cells) for cut in (rows, cols))
         found = torch.zeros(2, *size)
-        for band, piece, weights in self.head.pieces(rows, cols):
-            i = slice(max(rows.start, band.start), min(rows.stop, band.stop))
-            j = slice(max(cols.start, piece.start), min(cols.stop, piece.stop))
-            part = weights[
-                i.start - band.start : i.stop - band.start, j.start - piece.start : j.stop - piece.start
-            ]
-            top, left = (i.start - rows.start) // cells, (j.start - cols.start) // cells
+        for piece in self.head.pieces(rows, cols):
+            part, i, j = piece.within(rows, cols)
+            top, left = (i - rows.start) // cells, (j - cols.start) // cells
             for plane, what in enumerate((sums(part, cells), maxima(part, cells))):
                 found[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
         return found

@@ -69,7 +69,7 @@ class Tile:
         """The pixels as raw little-endian numbers, row by row; several reductions one after the other, all
         three where none is named.
 
-        "float32" is exact. "bfloat16", the upper two bytes of a float32, is half as long and errs by 2^-9 of
+        "float32" is exact. "bfloat16", the upper two bytes of a float32, is half as long and errs by 2^-8 of
         a number at most (of one below 1e-38 by 1e-40); -1 and 0 stay as they are. Raises RecordingError.
         """
         if form not in FORMS:

@@ -1,0 +1,95 @@
+"""The map of a head of 131,072 tokens: its walk and memory against SDPA, and how long any tile takes."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from attnscope.core.masks import causal
+from attnscope.core.walk import normaliser
+from attnscope.maps import Pyramid, of_call
+from benchmarks.pairs import peak
+
+LENGTH, WIDTH = 131_072, 64
+TILES = 40
+"""Tiles that are asked for at each level, or all of them where there are fewer."""
+
+SLOWEST = 0.150
+"""Seconds in which 95 of 100 tiles must be there."""
+
+MEMORY = 1_000
+"""MB over what q, k and v take."""
+
+RATIO = 5.5
+"""Both passes with what a map keeps, in times of SDPA."""
+
+
+def prepare() -> tuple[Tensor, Tensor, Tensor]:
+    """q, k and v."""
+    own = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(1, 1, LENGTH, WIDTH, generator=own) for _ in range(3))
+    return q, k, v
+
+
+def walked(q: Tensor, k: Tensor, v: Tensor) -> Pyramid:
+    """Both passes: the normaliser, and all that the map keeps."""
+    pyramid = Pyramid(of_call(q, k, causal(), normaliser=normaliser(q, k, causal())))
+    pyramid.build()
+    return pyramid
+
+
+def run(rounds: int) -> None:
+    """Walks the head once, whatever `rounds` says, and exits 1 where a bound is not held."""
+    q, k, v = prepare()
+    begun = time.perf_counter()
+    scaled_dot_product_attention(q, k, v, is_causal=True)
+    theirs = time.perf_counter() - begun
+    begun = time.perf_counter()
+    pyramid = walked(q, k, v)
+    ours = time.perf_counter() - begun
+    memory = peak("maps", "walked")
+    held = [
+        _line(f"both passes, {ours:.0f} s against {theirs:.0f} s", ours / theirs, RATIO, "times"),
+        _line(f"peak memory, of which {pyramid.nbytes / 1e6:.0f} MB are kept", memory, MEMORY, "MB"),
+    ]
+    places = list(_places(pyramid))
+    alone = [_took(pyramid, place) for place in places]
+    with ThreadPoolExecutor(4) as pool:
+        gate = threading.Barrier(4)
+        together = list(pool.map(lambda place: _took(pyramid, place, gate), places))
+    for name, times in (("alone", alone), ("four at once", together)):
+        slowest, middle = statistics.quantiles(times, n=20)[-1], statistics.median(times)
+        said = f"a tile, {name}: median {middle * 1e3:.0f} ms, 95% under"
+        held.append(_line(said, slowest * 1e3, SLOWEST * 1e3, "ms"))
+    if not all(held):
+        raise SystemExit(1)
+
+
+def _line(what: str, value: float, bound: float, unit: str) -> bool:
+    print(f"  {what:48s} {value:8.1f} {unit:6s} at most {bound:g}")
+    return value <= bound
+
+
+def _places(pyramid: Pyramid) -> Iterator[tuple[int, int, int]]:
+    """Tiles of every level at random, in which something is visible; a multiple of four of them."""
+    own = torch.Generator().manual_seed(7)
+    for level in range(pyramid.geometry.depth + 1):
+        rows, _ = pyramid.geometry.tiles(level)
+        for row in torch.randint(rows, (TILES,), generator=own).tolist():
+            yield level, row, int(torch.randint(row + 1, (1,), generator=own))
+
+
+def _took(pyramid: Pyramid, place: tuple[int, int, int], gate: threading.Barrier | None = None) -> float:
+    """Seconds from asking to having the bytes; with a gate, four are asked at the same moment."""
+    if gate is not None:
+        gate.wait()
+    begun = time.perf_counter()
+    pyramid.tile(*place).encode("max")
+    return time.perf_counter() - begun

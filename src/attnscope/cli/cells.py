@@ -1,0 +1,118 @@
+"""`attnscope cells`: the largest weights of a saved recording, of one head or of all, with their tokens."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attnscope.cli.heads import heads_of, open_run, recording_options, site_of
+from attnscope.cli.progress import line
+
+if TYPE_CHECKING:
+    from attnscope.recording import Recording, Run, Site
+
+Found = tuple[float, int, int, int, int]
+"""-weight, site, head, i, j: in the order of the list."""
+
+
+@click.command()
+@click.argument("recording", metavar="FOLDER")
+@click.option("--site", metavar="S", help="One call of attention alone: its number in the run, or its name.")
+@click.option("--head", type=int, metavar="H", help="One query head alone, counted from 0.")
+@click.option("-n", "number", type=int, default=20, show_default=True, metavar="N", help="How many cells.")
+@click.option("--skip-first", is_flag=True, help="Leave out the first token of the text.")
+@click.option(
+    "--skip-near", type=int, default=0, show_default=True, metavar="D",
+    help="Leave out keys closer than D tokens: 1 is the query's own, 2 its neighbours too.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@recording_options
+def command(
+    *,
+    recording: str,
+    site: str | None,
+    head: int | None,
+    number: int,
+    skip_first: bool,
+    skip_near: int,
+    as_json: bool,
+    as_csv: bool,
+    run: int | None,
+    batch: int,
+) -> None:
+    """List the largest weights of a saved recording, with their tokens.
+
+    Largest first. Heads whose certificate was refused, and calls of which no weights were kept, are left out
+    and named.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    opened, of_run = open_run(recording, run, batch)
+    sites = of_run.sites if site is None else [site_of(of_run, site)]
+
+    from attnscope.cli.printing import print_cells
+    from attnscope.cli.rows import check_head
+
+    for one in sites if head is not None else []:
+        check_head(one, head)
+    search = _Search(of_run, head, number, skip_first, skip_near, batch)
+    found = search.largest(sites)
+    cells = [_told(opened, of_run.sites[at], (at, h, i, j), -w, batch) for w, at, h, i, j in found]
+    print_cells(cells, search.left_out, "json" if as_json else "csv" if as_csv else None)
+
+
+class _Search:
+    """One search through heads, and what could not be searched."""
+
+    def __init__(self, run: Run, head: int | None, n: int, skip_first: bool, near: int, batch: int) -> None:
+        self.run, self.head, self.n, self.batch = run, head, n, batch
+        self.left = {"skip_first": skip_first, "near": near}
+        self.left_out: list[str] = []
+
+    def largest(self, sites: list[Site]) -> list[Found]:
+        """Return the n largest cells of these sites. Raises what of_site() raises where one head is asked."""
+        heads = [(site, head) for site in sites for head in self._heads(site)]
+        show, found = line(), list[Found]()
+        for done, (site, head) in enumerate(heads):
+            if show is not None:
+                show(f"{site.name}, head {head}", done, len(heads))
+            found = heapq.nsmallest(self.n, [*found, *self._of_head(site, head, alone=len(heads) == 1)])
+        if show is not None:
+            show("", len(heads), len(heads))
+        return found
+
+    def _heads(self, site: Site) -> list[int]:
+        return heads_of(site) if self.head is None else [self.head]
+
+    def _of_head(self, site: Site, head: int, *, alone: bool) -> Iterator[Found]:
+        from attnscope.errors import RecordingError
+        from attnscope.maps import Pyramid, largest_cells, of_site
+
+        at = self.run.sites.index(site)
+        try:
+            pyramid = Pyramid(of_site(site, head, batch=self.batch))
+        except RecordingError as error:
+            if alone:
+                raise
+            self.left_out.append(f"{site.name}, head {head}: {error.what}")
+            return
+        for cell in largest_cells(pyramid, self.n, **self.left):  # type: ignore[arg-type]
+            yield -cell.weight, at, head, cell.i, cell.j
+
+
+def _told(
+    recording: Recording, site: Site, place: tuple[int, int, int, int], weight: float, batch: int
+) -> dict[str, Any]:
+    from attnscope.models import axis_of
+
+    at, head, i, j = place
+    rows, columns = (axis_of(recording, site, side, batch=batch).tokens for side in ("rows", "columns"))
+    back = None if site.kind == "cross" else i + (site.offset or 0) - j
+    return {
+        "site": at, "name": site.name, "layer": site.layer, "head": head, "i": i, "j": j, "weight": weight,
+        "back": back, "query": dict(rows[i]), "key": dict(columns[j]),
+    }  # fmt: skip

@@ -1,0 +1,76 @@
+"""`attnscope map`: one head of a saved recording as a labelled picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from attnscope.cli.heads import open_run, recording_options, site_of, stretch
+from attnscope.cli.progress import line
+
+
+@click.command()
+@click.argument("recording", metavar="FOLDER")
+@click.option(
+    "--site", required=True, metavar="S", help="The call of attention: its number in the run, or its name."
+)
+@click.option("--head", type=int, required=True, metavar="H", help="The query head, counted from 0.")
+@click.option("-o", "--out", required=True, metavar="FILE", help="The picture: a name in .png or .svg.")
+@click.option("--rows", metavar="A:B", help="Queries A to B - 1 alone. Default: all.")
+@click.option("--cols", metavar="C:D", help="Keys C to D - 1 alone. Default: all.")
+@click.option(
+    "--reduce",
+    type=click.Choice(["max", "mean", "sum"]),
+    default="max",
+    show_default=True,
+    help="What a pixel shows of its cells.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["log", "linear"]),
+    default="log",
+    show_default=True,
+    help="How a weight becomes a colour.",
+)
+@recording_options
+def command(
+    *,
+    recording: str,
+    site: str,
+    head: int,
+    out: str,
+    rows: str | None,
+    cols: str | None,
+    reduce: str,
+    scale: str,
+    run: int | None,
+    batch: int,
+) -> None:
+    """Draw one head of a saved recording, or any part of it.
+
+    The whole grid is drawn, however long the text. Weights are the model's own. A head whose certificate was refused is not drawn.
+    """
+    form = Path(out).suffix.lower().removeprefix(".")
+    if form not in ("png", "svg"):
+        raise click.UsageError(f"-o {out}: a name in .png or .svg is wanted.")
+    opened, of_run = open_run(recording, run, batch)
+    chosen = site_of(of_run, site)
+
+    from attnscope.cli.picture import Wish, draw
+    from attnscope.cli.rows import check_head
+    from attnscope.errors import RecordingError
+    from attnscope.gpt.files import home_made, write_whole
+    from attnscope.lesson.drawing import png, svg
+    from attnscope.maps import Pyramid, of_site
+
+    check_head(chosen, head)
+    wish = Wish(stretch(rows, chosen.tq, "rows"), stretch(cols, chosen.tk, "cols"), reduce, scale)
+    path = home_made(out, RecordingError)
+    pyramid = Pyramid(of_site(chosen, head, batch=batch))
+    show = line()
+    if show is not None:
+        pyramid.build(lambda done, total: show(f"row {done:,} of {total:,}", done, total))
+    made = draw(opened, chosen, pyramid, wish, head=head, batch=batch)
+    write_whole(path, (png if form == "png" else svg)(made), RecordingError)
+    click.echo(f"{path}: site {of_run.sites.index(chosen)} {chosen.name}, head {head}")

@@ -1,0 +1,256 @@
+"""The picture of a head that `attnscope map` writes: the map, its rulers, its side bars, and what is said."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from attnscope.cli.rows import shown
+from attnscope.lesson.drawing import INK_2, INK_3, colour_map, figure, look
+from attnscope.lesson.numbers import count, typed, weight
+from attnscope.maps import HIDDEN, Part, Pyramid, part_of
+from attnscope.models import axis_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from attnscope.recording import Recording, Site
+
+LETTERED = 40
+"""Rows or columns up to which each is labelled with its token."""
+
+WRITTEN = 12
+"""Rows and columns up to which the weight stands in its cell."""
+
+WIDTH = 9.0
+"""Inches."""
+
+FLOOR = 1e-5
+"""Where the logarithmic colours begin: five decades below 1."""
+
+_WORDS = {"max": "the largest weight", "mean": "the mean weight", "sum": "the sum of the weights"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is drawn: rows and columns of cells, "max", "mean" or "sum", in a "log" or "linear" scale."""
+
+    rows: slice
+    cols: slice
+    reduce: str
+    scale: str
+
+
+def draw(recording: Recording, site: Site, pyramid: Pyramid, wish: Wish, *, head: int, batch: int) -> Figure:
+    """Return the picture of a part of a head. Raises RecordingError for a part that is not there."""
+    part = part_of(pyramid, wish.rows, wish.cols, wish.reduce)  # type: ignore[arg-type]
+    with look(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # of a script that no font here has
+        made, axes = _panels(part, wish)
+        image = _map(axes["map"], part, wish)
+        _legend(made, axes["colours"], image, part, wish)
+        _rulers(axes["map"], recording, site, part, wish, batch)
+        _sides(axes, pyramid, part, wish)
+        model = recording.model.get("label") or recording.model.get("class") or "a model"
+        place = f"{model} · {site.name} · layer {site.layer}, head {head}"
+        high = made.get_figheight()
+        made.text(0.12 / WIDTH, 1 - 0.12 / high, place, va="top", fontsize=12, parse_math=False)
+        told = "\n".join([_grid_line(site, wish), _left_out(pyramid, site), _certified(site, head, batch)])
+        made.text(0.12 / WIDTH, 0.1 / high, told, va="bottom", fontsize=8.5, color=INK_2)
+    return made
+
+
+def _panels(part: Part, wish: Wish) -> tuple[Figure, dict[str, Axes]]:
+    """Return the figure and its axes: the side bars stand exactly beside the rows and keys they speak of."""
+    high, wide = wish.rows.stop - wish.rows.start, wish.cols.stop - wish.cols.start
+    left, top = (1.5 if _lettered(part, cut) else 0.8 for cut in (wish.rows, wish.cols))
+    across = WIDTH - left - 1.3
+    down = across * min(max(high / wide, 0.15), 2.0)
+    foot = 2.15  # of bar, legend and words
+    size = (WIDTH, down + top + 0.35 + foot)
+    made, first = figure(size=size)
+    first.remove()
+    made.set_layout_engine("none")
+    boxes = {
+        "map": (left, foot, across, down),
+        "rows": (left + across + 0.12, foot, 0.9, down),
+        "keys": (left, foot - 0.72, across, 0.6),
+        "colours": (left, foot - 0.92, across, 0.1),
+    }
+    inches = (*size, *size)
+    return made, {
+        name: made.add_axes(tuple(x / of for x, of in zip(box, inches, strict=True)))
+        for name, box in boxes.items()
+    }
+
+
+def _legend(made: Figure, axes: Axes, image: Any, part: Part, wish: Wish) -> None:
+    bar = made.colorbar(image, cax=axes, orientation="horizontal")
+    bar.outline.set_visible(False)  # type: ignore[operator]
+    if wish.scale == "log":
+        ticks = [10.0**power for power in range(-5, len(str(int(image.norm.vmax))))]
+        bar.set_ticks(ticks, labels=[f"≤ {typed(ticks[0], 3)}", *(typed(tick, 3) for tick in ticks[1:])])
+        bar.minorticks_off()
+    axes.tick_params(labelsize=8, length=2)
+    axes.set_xlabel(_pixel(part, wish), loc="left", color=INK_2, fontsize=8.5)
+
+
+def _map(axes: Axes, part: Part, wish: Wish) -> Any:
+    from matplotlib.colors import LogNorm, Normalize
+
+    highest = float(part.cells) if wish.reduce == "sum" else 1.0  # a row's weights are 1 at most
+    values = part.values.masked_fill(part.values == HIDDEN, torch.nan)
+    if wish.scale == "log":
+        norm: Any = LogNorm(FLOOR, highest, clip=True)
+        values = values.clamp(min=FLOOR)
+    else:
+        norm = Normalize(0.0, highest, clip=True)
+    axes.set_facecolor("white")
+    axes.patch.set_hatch("////")
+    cover = (part.cols.start, part.cols.stop, part.rows.stop, part.rows.start)
+    image = axes.imshow(
+        values.double().numpy(), cmap=colour_map(), norm=norm, extent=cover, interpolation="nearest",
+        aspect="auto",
+    )  # fmt: skip
+    axes.set_xlim(wish.cols.start, wish.cols.stop)
+    axes.set_ylim(wish.rows.stop, wish.rows.start)
+    if part.cells == 1 and max(part.values.shape) <= WRITTEN:
+        _written(axes, part, image)
+    return image
+
+
+def _written(axes: Axes, part: Part, image: Any) -> None:
+    """Puts each visible weight in its cell, in the ink that is read better there."""
+    for i, row in enumerate(part.values.tolist()):
+        for j, value in enumerate(row):
+            if value != HIDDEN:
+                dark = float(image.norm(max(value, 0.0) or FLOOR)) > 0.5
+                place = (part.cols.start + j + 0.5, part.rows.start + i + 0.5)
+                axes.text(
+                    *place, weight(value), ha="center", va="center", fontsize=8,
+                    color="white" if dark else "black",
+                )  # fmt: skip
+
+
+def _rulers(axes: Axes, recording: Recording, site: Site, part: Part, wish: Wish, batch: int) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("key j", loc="left")
+    axes.set_ylabel("query i", loc="top")
+    offset = site.offset or 0
+    for axis, side, cut, first in (
+        (axes.xaxis, "columns", wish.cols, 0),
+        (axes.yaxis, "rows", wish.rows, offset),
+    ):
+        if _lettered(part, cut):
+            tokens = axis_of(recording, site, side, batch=batch).tokens[cut]
+            names = [_name(token, first + cut.start + at) for at, token in enumerate(tokens)]
+            axis.set_ticks([cut.start + at + 0.5 for at in range(len(names))], names)
+            for label in axis.get_ticklabels():
+                label.set_parse_math(False)
+                label.set_fontsize(7)
+                if side == "columns":
+                    label.set_rotation(90)
+        else:
+            axis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+            axis.set_major_formatter(FuncFormatter(lambda at, _, first=first: count(int(at) + first)))
+    axes.tick_params(length=2, color=INK_3)
+
+
+def _lettered(part: Part, cut: slice) -> bool:
+    return part.cells == 1 and cut.stop - cut.start <= LETTERED
+
+
+def _name(token: Any, position: int) -> str:
+    if token["kind"] == "place":
+        return count(position)
+    text = shown(token)
+    return f"{text if len(text) <= 14 else text[:13] + '…'} {count(position)}"
+
+
+def _sides(axes: dict[str, Axes], pyramid: Pyramid, part: Part, wish: Wish) -> None:
+    """Entropy beside the rows and received weight below the keys, at the zoom of the map."""
+    entropy, received = (
+        _reduced(pyramid.sides.of(name)[cut], part.cells)
+        for name, cut in (("entropy", part.rows), ("received", part.cols))
+    )
+    places = [torch.arange(cut.start, cut.stop, part.cells).double() for cut in (part.rows, part.cols)]
+    rows, keys = axes["rows"], axes["keys"]
+    grey = {"color": "#b4b4b0", "linewidth": 0}
+    rows.fill_betweenx(_steps(places[0], part.rows.stop), _steps(entropy), step=None, **grey)
+    keys.fill_between(_steps(places[1], part.cols.stop), _steps(received), step=None, **grey)
+    rows.set_ylim(wish.rows.stop, wish.rows.start)
+    keys.set_xlim(wish.cols.start, wish.cols.stop)
+    rows.set_xlim(left=0)
+    keys.set_ylim(bottom=0)
+    keys.invert_yaxis()
+    rows.set_title("entropy, nats", fontsize=8, color=INK_2)
+    keys.set_ylabel("received", fontsize=8)
+    rows.set_yticks([])
+    keys.set_xticks([])
+    for one in (rows, keys):
+        one.tick_params(labelsize=7, length=2)
+
+
+def _steps(values: Tensor, end: float | None = None) -> Any:
+    """Each value twice, so that a filled line has a step a pixel; with `end`, the edges of the pixels."""
+    if end is None:
+        return values.double().repeat_interleave(2).numpy()
+    edges = torch.cat([values, torch.tensor([float(end)])])
+    return edges.repeat_interleave(2)[1:-1].numpy()
+
+
+def _reduced(values: Tensor, cells: int) -> Tensor:
+    from attnscope.maps.bars import reduced
+
+    return reduced(values, cells, "mean")
+
+
+def _pixel(part: Part, wish: Wish) -> str:
+    scale = "logarithmic" if wish.scale == "log" else "linear"
+    if part.cells == 1:
+        return f"a pixel is the weight of one cell; {scale}"
+    return f"a pixel is {_WORDS[wish.reduce]} of {part.cells} × {part.cells} cells; {scale}"
+
+
+def _grid_line(site: Site, wish: Wish) -> str:
+    shown_part = (wish.rows, wish.cols) == (slice(0, site.tq), slice(0, site.tk))
+    said = f"{count(site.tq)} queries, {count(site.tk)} keys"
+    if shown_part:
+        return f"{said}; hatch: not visible, exactly 0"
+    cut = f"queries {count(wish.rows.start)} to {count(wish.rows.stop - 1)}, keys {count(wish.cols.start)}"
+    return f"{cut} to {count(wish.cols.stop - 1)} of {said}; hatch: not visible, exactly 0"
+
+
+def _left_out(pyramid: Pyramid, site: Site) -> str:
+    """Return how much the first key takes, and how much of a row goes to no key at all."""
+    sides = pyramid.sides
+    total, largest = float(sides.received.double().sum()), int(sides.received.argmax())
+    if total <= 0:
+        return "No row has any weight on a key"
+    share = weight(float(sides.received[largest]) / total)
+    said = [f"key {count(largest)} receives the most, {share} of all weight"]
+    if sides.sink is not None:
+        said.append(
+            f"{weight(float(sides.sink.double().mean()))} of a row, in the mean, goes to a learned sink"
+        )
+    return "; ".join(said)
+
+
+def _certified(site: Site, head: int, batch: int) -> str:
+    """Return the certificate of a head in words."""
+    exact = {True: "; bit-exact", False: "", None: ""}[site.bit_exact]
+    certificate = site.certificate
+    if certificate is None:
+        return f"no certificate, heard by {site.route}{exact}"
+    at = site.head_at(head)
+    z = float(certificate.z[batch, at])
+    figures = f" (residual {z:.1f}, allowed {certificate.thresholds.z:g})" if z == z else ""
+    return f"certificate {certificate.verdict[batch][at]}{figures}, heard by {site.route}{exact}"
