@@ -57,8 +57,9 @@ def command(
     from attnscope.cli.printing import print_cells
     from attnscope.cli.rows import check_head
 
-    for one in sites if head is not None else []:
-        check_head(one, head)
+    if head is not None:
+        for one in sites:
+            check_head(one, head)
     search = _Search(of_run, head, number, skip_first, skip_near, batch)
     found = search.largest(sites)
     cells = [_told(opened, of_run.sites[at], (at, h, i, j), -w, batch) for w, at, h, i, j in found]

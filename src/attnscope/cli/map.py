@@ -49,7 +49,8 @@ def command(
 ) -> None:
     """Draw one head of a saved recording, or any part of it.
 
-    The whole grid is drawn, however long the text. Weights are the model's own. A head whose certificate was refused is not drawn.
+    The whole grid is drawn, however long the text. Weights are the model's own; a head whose certificate was
+    refused is not drawn.
     """
     form = Path(out).suffix.lower().removeprefix(".")
     if form not in ("png", "svg"):

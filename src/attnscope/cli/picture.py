@@ -91,7 +91,7 @@ def _panels(part: Part, wish: Wish) -> tuple[Figure, dict[str, Axes]]:
 
 def _legend(made: Figure, axes: Axes, image: Any, part: Part, wish: Wish) -> None:
     bar = made.colorbar(image, cax=axes, orientation="horizontal")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     if wish.scale == "log":
         ticks = [10.0**power for power in range(-5, len(str(int(image.norm.vmax))))]
         bar.set_ticks(ticks, labels=[f"≤ {typed(ticks[0], 3)}", *(typed(tick, 3) for tick in ticks[1:])])
@@ -183,7 +183,7 @@ def _sides(axes: dict[str, Axes], pyramid: Pyramid, part: Part, wish: Wish) -> N
     )
     places = [torch.arange(cut.start, cut.stop, part.cells).double() for cut in (part.rows, part.cols)]
     rows, keys = axes["rows"], axes["keys"]
-    grey = {"color": "#b4b4b0", "linewidth": 0}
+    grey: dict[str, Any] = {"color": "#b4b4b0", "linewidth": 0}
     rows.fill_betweenx(_steps(places[0], part.rows.stop), _steps(entropy), step=None, **grey)
     keys.fill_between(_steps(places[1], part.cols.stop), _steps(received), step=None, **grey)
     rows.set_ylim(wish.rows.stop, wish.rows.start)

@@ -54,7 +54,8 @@ class Piece:
         if logs is None:
             smallest = torch.finfo(self.weights.dtype).tiny
             logs = self.weights.clamp(min=smallest).log_()  # 0 log 0 = 0
-        return -torch.linalg.vecdot(self.weights, logs)
+        entropy: Tensor = -torch.linalg.vecdot(self.weights, logs)
+        return entropy
 
 
 @dataclass(frozen=True, eq=False)

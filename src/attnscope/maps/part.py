@@ -11,7 +11,8 @@ from torch import Tensor
 from attnscope.errors import RecordingError
 from attnscope.maps.geometry import SIDE, Geometry
 from attnscope.maps.pyramid import Pyramid
-from attnscope.maps.tile import HIDDEN, Reduction
+from attnscope.maps.tile import Reduction
+from attnscope.models.reading import HIDDEN
 
 
 @dataclass(frozen=True, eq=False)
