@@ -146,7 +146,7 @@ def test_two_writers_onto_one_place_and_a_reader_never_meet_halfway(given: Path,
     seen: set[str] = set()
     took = 0.0
     try:
-        for _ in range(max(KILLS // 12, 1)):
+        for _ in range(max(KILLS // 50, 1)):
             one.start("one")
             two.start("two")
             took = max(took, wait_for(target))

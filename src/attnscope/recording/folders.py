@@ -30,19 +30,19 @@ if sys.platform != "win32":
 ABANDONED = 3600.0
 """Seconds without a file that is new or has grown, after which a folder without locks is a leftover."""
 
+PATIENCE, POLL = 30.0, 0.002
+"""Seconds that one swap waits for others, and between two looks."""
+
 
 def whole_folder(path: Path) -> Path:
     """The folder itself, or where a save was cut short in the middle of its renames, the newest whole one
-    beside it. Raises BrokenRecording where there is neither.
+    beside it. To be called under one_at_a_time(). Raises BrokenRecording where there is neither.
     """
     if path.is_dir():
         return path
     if os.path.lexists(path) and not path.is_symlink():
         raise broken(path, "it is a file, and a recording is a folder")
-    with one_at_a_time(path.parent, alone=False):  # a swap that is under way ends first
-        if path.is_dir():
-            return path
-        newest = _newest(path)
+    newest = _newest(path)
     if newest is None:
         raise BrokenRecording(
             f"There is no recording at {path}", hint="Check the path; save(path) writes one"
@@ -64,7 +64,7 @@ def begin(path: Path) -> tuple[Path, int | None]:
         _clear(path)
         folder = path.parent / f".{path.name}.new-{uuid.uuid4().hex[:12]}"
         folder.mkdir()
-        return folder, _held(folder, wait=False)
+        return folder, _held(folder)
 
 
 def put_in_place(fresh: Path, path: Path) -> None:
@@ -87,8 +87,17 @@ def put_in_place(fresh: Path, path: Path) -> None:
 
 @contextmanager
 def one_at_a_time(parent: Path, *, alone: bool = True) -> Iterator[None]:
-    """Waits until nobody else swaps recordings in this folder. alone: False lets readers in together."""
-    handle = _held(parent, wait=True, alone=alone)
+    """Waits until nobody else swaps recordings in this folder. alone: False lets readers in together.
+
+    Nobody holds it for long: what is held past PATIENCE is held by some other program, and not waited for.
+    """
+    handle, until = None, time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            handle = _held(parent, alone=alone)
+            break
+        except BlockingIOError:
+            time.sleep(POLL)
     try:
         yield
     finally:
@@ -108,10 +117,10 @@ def sync(folder: Path) -> None:
             os.close(handle)
 
 
-def _held(folder: Path, *, wait: bool, alone: bool = True) -> int | None:
+def _held(folder: Path, *, alone: bool = True) -> int | None:
     """A handle that holds a lock on a folder until it is closed, None where the system gives none.
 
-    Raises BlockingIOError where another holds it and `wait` is False.
+    Raises BlockingIOError where another holds it.
     """
     if sys.platform == "win32":
         return None
@@ -120,7 +129,7 @@ def _held(folder: Path, *, wait: bool, alone: bool = True) -> int | None:
     except OSError:
         return None
     try:
-        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
         raise
@@ -140,7 +149,7 @@ def _clear(path: Path) -> None:
     """Removes what nobody holds beside `path`; what was moved aside only where `path` stands."""
     for left in _beside(path, "new") + (_beside(path, "old") if path.exists() else []):
         with contextlib.suppress(OSError):
-            handle = _held(left, wait=False)
+            handle = _held(left)
             if handle is not None or _is_old(left):
                 shutil.rmtree(left, ignore_errors=True)
             if handle is not None:

@@ -118,23 +118,29 @@ class OnDisk:
         return max((one.end for one in self.header.tensors.values()), default=self.header.first)
 
     def _changed(self, where: str) -> BrokenRecording:
-        if self.home.checksum is not None and checksum_in(self.home.path) != self.home.checksum:
-            return BrokenRecording(
-                f"{self.path}: another recording was written in its place after this one was loaded",
-                file=self.file, fault="it belongs to another recording", hint="Load it again",
-            )  # fmt: skip
-        return broken(self.path, f"{where}{CHANGED}")
+        return self._replaced() or broken(self.path, f"{where}{CHANGED}")
+
+    def _replaced(self) -> BrokenRecording | None:
+        """What is to be said where the folder holds another recording by now."""
+        if self.home.checksum is None or checksum_in(self.home.path) == self.home.checksum:
+            return None
+        return BrokenRecording(
+            f"{self.path}: another recording was written in its place after this one was loaded",
+            file=self.file, fault="it belongs to another recording", hint="Load it again",
+        )  # fmt: skip
 
     @cached_property
     def _open(self) -> Any:
-        if self.sha256 is not None and digest(self.path) != self.sha256:
-            raise self._changed("")
-        if read_header(self.path, self.size).sha256 != self.header.sha256:
-            raise self._changed("in its header, ")
         try:
+            if self.sha256 is not None and digest(self.path) != self.sha256:
+                raise self._changed("")
+            if read_header(self.path, self.size).sha256 != self.header.sha256:
+                raise self._changed("in its header, ")
             return safe_open(str(self.path), framework="pt", device="cpu")
+        except BrokenRecording as fault:
+            raise self._replaced() or fault from fault
         except (SafetensorError, OSError) as error:
-            raise broken(self.path, str(error)) from error
+            raise self._replaced() or broken(self.path, str(error)) from error
 
     @cached_property
     def scoring(self) -> Scoring:

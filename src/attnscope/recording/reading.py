@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attnscope.errors import BrokenRecording
 from attnscope.recording.entries import recording_from
-from attnscope.recording.folders import whole_folder
+from attnscope.recording.folders import one_at_a_time, whole_folder
 from attnscope.recording.manifest import read_manifest
 from attnscope.recording.ondisk import Home, OnDisk
 from attnscope.recording.recording import Recording
@@ -29,8 +29,10 @@ def load(path: str | Path, *, verify: bool = False) -> Recording:
     verify: read and check the content of every file now. Raises BrokenRecording, which names the file and
     the fault.
     """
-    home = _home(path)
-    recording = recording_from(home, read_manifest(home.path), _raised)
+    place = _place(path)
+    with one_at_a_time(place.parent, alone=False):  # or the folder could change hands in the middle
+        home = Home(whole_folder(place))
+        recording = recording_from(home, read_manifest(home.path), _raised)
     if verify:
         for shelf in _shelves(recording):
             for fault in shelf.check():
@@ -72,18 +74,19 @@ def verify(path: str | Path, *, progress: Read | None = None) -> Verified:
     Gives all faults, each with its file and, in files of format 3, the tensor. progress(done, total) is told
     the bytes. Raises BrokenRecording where there is no folder at `path`.
     """
-    home = _home(path)
-    faults: list[Fault] = []
+    place, faults = _place(path), list[Fault]()
 
     def found(fault: BrokenRecording) -> None:
         faults.append(Fault(fault.file, fault.fault))
 
-    try:
-        manifest = read_manifest(home.path)
-        recording = recording_from(home, manifest, found)
-    except BrokenRecording as fault:
-        found(fault)
-        return Verified(home.path, None, 1, 0, tuple(faults))
+    with one_at_a_time(place.parent, alone=False):
+        home = Home(whole_folder(place))
+        try:
+            manifest = read_manifest(home.path)
+            recording = recording_from(home, manifest, found)
+        except BrokenRecording as fault:
+            found(fault)
+            return Verified(home.path, None, 1, 0, tuple(faults))
     shelves = list(_shelves(recording))
     total, done = sum(shelf.size for shelf in shelves), 0
 
@@ -101,8 +104,8 @@ def verify(path: str | Path, *, progress: Read | None = None) -> Verified:
     return Verified(home.path, manifest["version"], 1 + len(names), total, tuple(faults))
 
 
-def _home(path: str | Path) -> Home:
-    return Home(whole_folder(Path(os.path.abspath(path))))  # noqa: PTH100 - resolve() would follow a link
+def _place(path: str | Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a link
 
 
 def _shelves(recording: Recording) -> Iterator[OnDisk]:
