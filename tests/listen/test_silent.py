@@ -133,3 +133,93 @@ def test_a_mixer_of_unknown_kind_is_not_said_to_be_attention() -> None:
 def test_where_nothing_at_all_was_heard_the_layers_still_have_their_numbers() -> None:
     layers = {f"net.stack.{i}.mix": type("RetNetRetention", (nn.Module,), {})() for i in range(3)}
     assert [one.layer for one in silent(dict(layers), [])] == [0, 1, 2]
+
+
+class Rooted(nn.Module):
+    """A model that makes a call itself, over layers that make none."""
+
+    def __init__(self, *mixers: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(mixer) for mixer in mixers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return nn.functional.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None])[:, 0]
+
+
+def test_a_call_of_the_model_itself_hides_none_of_its_layers(plain: Callable[..., nn.Module]) -> None:
+    model = Rooted(TinyMambaMixer(), SlowAttention(), plain(layers=1), nn.Identity())
+    with record(model) as recording:
+        model(torch.randn(1, 9, 40))
+    assert [site.name for site in recording.sites] == ["layers.2.mixer.blocks.0", ""]
+    assert [(one.layer, one.name, one.reason) for one in recording.missing] == [
+        (0, "layers.0.mixer", "TinyMambaMixer: a state-space layer, no softmax attention"),
+        (1, "layers.1.mixer", UNHEARD),
+        (3, "layers.3", NO_ATTENTION),
+    ]
+
+
+class Both(nn.Module):
+    """A layer that makes a call itself, beside attention that cannot be heard."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.other = SlowAttention()
+
+    def forward(self, x: Tensor) -> Tensor:
+        mixed: Tensor = nn.functional.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None])[:, 0]
+        return mixed + self.other(x)
+
+
+def test_a_call_of_a_layer_hides_no_other_attention_in_it() -> None:
+    model = Hybrid(Both(), Both())
+    with record(model) as recording:
+        model(torch.randn(1, 9, 40))
+    assert [site.name for site in recording.sites] == ["layers.0.mixer", "layers.1.mixer"]
+    assert [(one.layer, one.name) for one in recording.missing] == [
+        (0, "layers.0.mixer.other"), (1, "layers.1.mixer.other")
+    ]  # fmt: skip
+
+
+class WeightsAttention(nn.Module):
+    """Gives weights that its parent mixes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x @ x.mT).softmax(dim=-1)
+
+
+class MixedAbove(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_heads = 4
+        self.weights = WeightsAttention()
+
+    def forward(self, x: Tensor) -> Tensor:
+        heads = x.unflatten(-1, (4, 10)).transpose(1, 2)
+        return (self.weights(heads) @ heads).transpose(1, 2).flatten(2)
+
+
+def test_a_child_whose_weights_its_parent_mixes_was_heard() -> None:
+    model = Hybrid(MixedAbove())
+    with record(model) as recording:
+        model(torch.randn(2, 9, 40))
+    assert [site.name for site in recording.sites] == ["layers.0.mixer"] and recording.missing == []
+
+
+def test_a_module_that_an_exception_ended_is_not_said_to_have_been_silent(
+    plain: Callable[..., nn.Module],
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError
+
+    model = Hybrid(plain(layers=1), SlowAttention())
+    handle = model.layers[1].mixer.register_forward_pre_hook(fails)
+    with record(model) as recording:
+        with pytest.raises(ValueError):
+            model(torch.randn(1, 9, 40))
+    assert recording.missing == []
+    handle.remove()
+    with record(model) as recording:
+        model(torch.randn(1, 9, 40))
+    assert [one.name for one in recording.missing] == ["layers.1.mixer"]

@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Protocol
 
 from torch import nn
 
 from attnscope.listen.call import Place
+from attnscope.listen.frames import here
 
-CROSS = re.compile(r"encoder_?attn|enc_?dec_?attention|cross_?att", re.IGNORECASE)
+CROSS = re.compile(
+    r"encoder_?attn|enc(oder)?_?dec(oder)?_?att|cross_?att|(^|_)x_att|_token_to_image$|_image_to_token$",
+    re.IGNORECASE,
+)
+SELF = re.compile(r"self_?att", re.IGNORECASE)
 NUMBERS = ("layer_idx", "layer_index", "layer_id", "layer_number")
 
 
@@ -65,11 +71,22 @@ def own_number(module: nn.Module) -> int | None:
 
 
 def is_cross(name: str, module: nn.Module) -> bool:
-    """Whether a module's queries and keys come from different sequences, as its flag or its name says."""
+    """Whether a module's queries and keys come from different sequences, as its flag or its name says: of
+    "cross_attn_layers.3.self_attn" the nearest word. Its class, and that of the module that holds it, speak
+    for cross alone: BERT's cross attention was a BertSelfAttention once.
+    """
     flag = getattr(module, "is_cross_attention", None)
     if isinstance(flag, bool):
         return flag
-    return bool(CROSS.search(name) or CROSS.search(type(module).__name__))
+    above = name.rpartition(".")[0]
+    holders = [type(frame.module).__name__ for frame in here.frames if above and frame.name == above]
+    kinds = [type(module).__name__, *holders[:1]]
+    for word, kind in zip_longest(reversed(name.split(".")), kinds, fillvalue=""):
+        if CROSS.search(word) or CROSS.search(kind):
+            return True
+        if SELF.search(word):
+            return False
+    return False
 
 
 def _stack(name: str, kind: str, call: Labelled, looks_back_only: bool) -> str:

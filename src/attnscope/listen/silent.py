@@ -43,18 +43,21 @@ def silent(
 ) -> list[NotShown]:
     """What ran and was not heard, in the order in which it ran: the innermost modules that mix positions.
 
+    Parts of an attention module that was heard are not looked for; parts of a heard model, or layer, are.
     foreign: modules whose softmax was no grid of attention, each with its reason.
     """
     heard = set(heard)
-    mixing = [name for name in entered if _what(entered[name]) is not None or name in (foreign or {})]
-    layers = _blocks(heard | {name for name in mixing if not _touches(name, heard)})
-    quiet = [
-        name for name in entered if not _touches(name, heard) and (name in mixing or _layer(name, layers))
-    ]
-    innermost = [name for name in quiet if not any(_within(other, name) for other in quiet)]
+    mixing = {name for name in entered if _what(entered[name]) is not None or name in (foreign or {})}
+    holding = heard | {above for name in heard for above in _above(name)}
+    attention = {name for name in heard if name not in entered or _what(entered[name]) is not None}
+    unheard = [name for name in entered if name not in holding and attention.isdisjoint(_above(name))]
+    layers = _blocks(heard.union(mixing.intersection(unheard)))
+    quiet = [name for name in unheard if name in mixing or _layer(name, layers)]
+    outer = {above for name in quiet for above in _above(name)}
     return [
         NotShown(_number(name, entered, layers), name, (foreign or {}).get(name) or reason(entered[name]))
-        for name in innermost
+        for name in quiet
+        if name not in outer
     ]
 
 
@@ -95,13 +98,10 @@ def _blocks(names: set[str]) -> set[str]:
     return found
 
 
-def _touches(name: str, heard: set[str]) -> bool:
-    """Whether a heard module is this one, lies within it, or holds it."""
-    return any(name == other or _within(other, name) or _within(name, other) for other in heard)
-
-
-def _within(name: str, other: str) -> bool:
-    return name != other and (other == "" or name.startswith(f"{other}."))
+def _above(name: str) -> list[str]:
+    """The modules that hold this one, outermost first, which is the model: "", "model", "model.layers" ..."""
+    parts = name.split(".")
+    return [".".join(parts[:count]) for count in range(len(parts))] if name else []
 
 
 def _number(name: str, entered: dict[str, nn.Module], layers: set[str]) -> int | None:

@@ -67,6 +67,7 @@ def product(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
                     continue
                 here.grids.remove(grid)
                 frame = grid.frame if grid.frame in here.frames else here.frames[-1]
+                frame.log.heard.setdefault(grid.name, None)  # a child whose probabilities its parent mixes
                 frame.noted.made.append(_reduced(frame, grid, found))
             if not followed:
                 multiplied(of, result)
