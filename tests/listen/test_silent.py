@@ -215,9 +215,8 @@ def test_a_module_that_an_exception_ended_is_not_said_to_have_been_silent(
 
     model = Hybrid(plain(layers=1), SlowAttention())
     handle = model.layers[1].mixer.register_forward_pre_hook(fails)
-    with record(model) as recording:
-        with pytest.raises(ValueError):
-            model(torch.randn(1, 9, 40))
+    with record(model) as recording, pytest.raises(ValueError):
+        model(torch.randn(1, 9, 40))
     assert recording.missing == []
     handle.remove()
     with record(model) as recording:

@@ -110,7 +110,8 @@ class Thread(threading.local):
         """A module starts; with the first, listening does, by `mode`."""
         if not self.frames:
             running[threading.current_thread()] = frame.session
-            self.push_mode(mode)
+            if self.mode is None:
+                self.push_mode(mode)
         self.frames.append(frame)
 
     def leave(self) -> Frame:
@@ -127,6 +128,7 @@ class Thread(threading.local):
             frame.log.cut.add(frame.name)
             if frame.outermost:
                 frame.session.forward_over(frame.log)
+        self._fall_silent()
 
     def push_mode(self, mode: TorchFunctionMode) -> None:
         """Starts listening in this thread."""
@@ -135,20 +137,25 @@ class Thread(threading.local):
 
     def drop_mode(self) -> None:
         """Stops listening in this thread."""
-        mode, self.mode = self.mode, None
-        if mode is not None:
-            modes.remove(mode)
+        if self.mode is not None and modes.remove(self.mode):
+            self.mode = None
 
     def _drop(self, frame: Frame) -> Frame:
         frame.going.end()
         self.frames.remove(frame)
-        if not self.frames:
-            self.inside = None
-            self.folds.clear()
-            self.products.clear()
-            self.drop_mode()
-            running.pop(threading.current_thread(), None)
+        self._fall_silent()
         return frame
+
+    def _fall_silent(self) -> None:
+        """Without frames nothing is listened to; a mode that is hearing a call goes with the next chance."""
+        if self.frames:
+            return
+        self.inside = None
+        self.folds.clear()
+        self.products.clear()
+        self.drop_mode()
+        if self.mode is None:
+            running.pop(threading.current_thread(), None)
 
 
 running: dict[threading.Thread, Session] = {}

@@ -37,7 +37,7 @@ hooks = Shared(_register)
 def _before(module: nn.Module, args: Any) -> None:
     if torch.compiler.is_compiling() or torch._C._current_graph_task_id() != -1:
         return  # compiled code cannot be heard; in a backward pass, checkpointing calls its layers once more
-    if here.frames:
+    if here.mode is not None:
         here.forget()
     session = owner_of(module)
     if session is None:

@@ -15,15 +15,18 @@ pop: Callable[[], TorchFunctionMode] = overrides._pop_mode
 modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
 
 
-def remove(mode: TorchFunctionMode) -> None:
-    """Takes a mode off the stack; modes that others have pushed meanwhile stay, in their order."""
+def remove(mode: TorchFunctionMode) -> bool:
+    """Takes a mode off the stack; modes that others have pushed meanwhile stay, in their order. False where
+    it is not on it: while it hears a call it is taken off, and comes back.
+    """
     if mode not in modes():
-        return
+        return False
     others = []
     while (top := pop()) is not mode:
         others.append(top)
     for other in reversed(others):
         push(other)
+    return True
 
 
 @contextmanager

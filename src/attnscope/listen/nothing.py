@@ -22,6 +22,11 @@ REWRITE = (
     "scores (batch, heads, queries, keys) and the number of heads as an attribute of the module (num_heads)"
 )
 
+COPIES = (
+    "Hand record() the very model that is run: a copy of it (copy.deepcopy, a replica of nn.DataParallel) "
+    "has modules of its own"
+)
+
 
 def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
     """The error for a session that took no call."""
@@ -30,6 +35,12 @@ def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
         return NothingRecorded(
             f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
             wanted="Layers and heads that the model has",
+        )
+    if not session.begun and not session.elsewhere and session.strangers:
+        return NothingRecorded(
+            f"A copy of the {kind} ran inside the block, or another one, and not that which was handed over",
+            wanted="A forward of that very model",
+            hint=COPIES,
         )
     if not session.begun and not session.elsewhere:
         return NothingRecorded(
@@ -53,6 +64,8 @@ def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
             hint="There is nothing to show of such layers; the attention layers of a hybrid model are shown",
         )
     found = [_listed(missing, kind)] if missing else []
+    if session.strangers:
+        found.append(f"Copies of its modules ran, {session.strangers} calls of them. {COPIES}")
     return NothingRecorded(
         ran, wanted=". ".join([*found, _modules(session, entered), LOOKED_FOR]), hint=_try(session)
     )

@@ -60,8 +60,7 @@ def owner_of(module: nn.Module) -> Session | None:
         if session.knows(module) and session.listens:
             return session
     for session in _open:
-        if session.model is module:
-            session.elsewhere += 1
+        session.overhear(module)
     return None
 
 

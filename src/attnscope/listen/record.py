@@ -23,7 +23,7 @@ from attnscope.listen.hooks import hooks
 from attnscope.listen.nothing import nothing
 from attnscope.listen.routes.huggingface import registry
 from attnscope.listen.session import POLL, Progress, Session
-from attnscope.recording import NotShown, Recording
+from attnscope.recording import Recording
 from attnscope.recording.recording import Tokens
 from attnscope.recording.room import cannot_write
 from attnscope.recording.writing import Partial
@@ -83,7 +83,7 @@ def record(
 def _end(session: Session, partial: Partial | None) -> None:
     """What is missing is said, and a recording on disk is put in its place."""
     recording = session.recording
-    recording.missing.extend(_missing(session))
+    recording.missing.extend(session.missing())
     if partial is not None and session.fault is not None:
         fault = session.fault
         raise cannot_write(fault, partial.path) if isinstance(fault, OSError) else fault
@@ -128,12 +128,6 @@ def _when_over(late: list[threading.Thread]) -> None:
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
     hooks.let_go(late)
-
-
-def _missing(session: Session) -> list[NotShown]:
-    """The calls that were refused, then the modules that were silent; each module once."""
-    found = {**session.silent, **session.refused}
-    return sorted(found.values(), key=lambda one: (one.layer is None, one.layer or 0))
 
 
 def _check(model: nn.Module, keep: str) -> None:

@@ -19,7 +19,7 @@ from attnscope.listen.going import Going
 from attnscope.listen.naming import own_number
 from attnscope.listen.quiet import quiet
 from attnscope.listen.runs import RunLog
-from attnscope.listen.silent import silent
+from attnscope.listen.silent import silent, within
 from attnscope.listen.summed import Summed
 from attnscope.recording import NotShown, Recording, Run
 from attnscope.recording.piece import Piece
@@ -36,6 +36,7 @@ CUT = (
     "wait for the thread inside the block"
 )
 RAN_ON = "it ran on in a thread of its own when the forward that had started the thread was over"
+APART = "it ran in a thread that was started before the block, whose calls are not taken for the block's"
 
 
 class Session:
@@ -62,6 +63,8 @@ class Session:
         self.taken = 0
         self.left_out = 0
         self.elsewhere = 0
+        self.apart: dict[str, None] = {}  # parts that ran in threads from outside
+        self.strangers = 0
         self.lengths: dict[str, set[int]] = {}  # of keys, by module: a cache keeps them from run to run
         self.fault: OSError | AttnscopeError | None = None
         self._progress = progress
@@ -75,6 +78,8 @@ class Session:
             model.named_modules()
         )  # held, so that no id is given away meanwhile
         self._names: dict[int, str] = {id(module): name for name, module in self._modules.items()}
+        own = (type(module) for module in self._modules.values())
+        self._kinds = {type(model), *(kind for kind in own if not kind.__module__.startswith("torch."))}
 
     @property
     def listens(self) -> bool:
@@ -93,6 +98,27 @@ class Session:
     def name_of(self, module: nn.Module, otherwise: str = "") -> str:
         """The dotted name of a module within the model."""
         return self._names.get(id(module), otherwise)
+
+    def overhear(self, module: nn.Module) -> None:
+        """A call that is nobody's: of the model in a thread from outside the block, or of a copy of it."""
+        if module is self.model:
+            self.elsewhere += 1
+        elif self.knows(module):
+            self.apart.setdefault(self.name_of(module))
+        elif type(module) in self._kinds:
+            self.strangers += 1
+
+    def missing(self) -> list[NotShown]:
+        """What is not shown, each module once: calls that were refused, modules that were silent, and parts
+        that ran in threads from outside.
+        """
+        found = {**self.silent, **self.refused}
+        if not self.elsewhere:  # else somebody else runs the model as well
+            apart = [name for name in self.apart if name not in self.entered]
+            for name in apart:
+                if not any(within(name, other) for other in apart):
+                    found.setdefault(name, NotShown(own_number(self._modules[name]), name, APART))
+        return sorted(found.values(), key=lambda one: (one.layer is None, one.layer or 0))
 
     def begin(self, name: str, going: Going, *, whole: bool = False) -> RunLog | None:
         """A run starts: the model, or a part of it, is called from outside; `whole`: its generate() is. None

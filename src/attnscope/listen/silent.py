@@ -98,6 +98,11 @@ def _blocks(names: set[str]) -> set[str]:
     return found
 
 
+def within(name: str, other: str) -> bool:
+    """Whether a module lies within another one."""
+    return other in _above(name)
+
+
 def _above(name: str) -> list[str]:
     """The modules that hold this one, outermost first, which is the model: "", "model", "model.layers" ..."""
     parts = name.split(".")
