@@ -24,7 +24,8 @@ from attnscope.listen.arithmetic import Matched, match
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.naming import Label, kind_of, label
 from attnscope.listen.quiet import quiet
-from attnscope.listen.reading import Reader, Reading, everything, of_heads
+from attnscope.listen.reader import Reader
+from attnscope.listen.reading import Reading, everything, of_heads
 from attnscope.recording.piece import Part, Piece
 
 if TYPE_CHECKING:

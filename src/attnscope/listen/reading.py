@@ -9,15 +9,12 @@ rows are read in blocks.
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
 from attnscope.core.mask import Mask
 from attnscope.core.masks import padding, spans
 from attnscope.core.spans import Spans, from_bool
@@ -65,53 +62,6 @@ class Reading:
         return self.hi.masked_fill(self.hi <= self.lo, 0).amax(dim=-1)
 
 
-class Reader:
-    """Reads masks, each distinct tensor once: a tensor is known by what it is a view of, where, and its
-    version.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], tuple[weakref.ref[Tensor], Reading]] = {}
-        self._biases: dict[tuple[int, int], tuple[Reading, Bias | None]] = {}
-        self._rules: dict[tuple[int, ...], tuple[Any, Reading]] = {}
-
-    def read(self, mask: Tensor, tq: int, tk: int) -> Reading:
-        """The reading of a mask that broadcasts from the right to (b, h, tq, tk). Raises CannotShowError."""
-        base = mask if mask._base is None else mask._base
-        if base.is_inference():  # no version counter: a change in place could not be told
-            return read(mask, tq, tk)
-        key = (
-            id(base),
-            base._version,
-            mask.storage_offset(),
-            tuple(mask.shape),
-            mask.stride(),
-            mask.dtype,
-            tq,
-            tk,
-        )
-        known = self._known.get(key)
-        if known is not None and known[0]() is base:
-            return known[1]
-        reading = read(mask, tq, tk)
-        self._known[key] = (weakref.ref(base), reading)
-        return reading
-
-    def once(self, rule: Any, sizes: tuple[int, int, int, int], make: Callable[[], Reading]) -> Reading:
-        """The reading of a rule that is no tensor, made once for each rule and sizes (b, h, tq, tk)."""
-        key = (id(rule), *sizes)
-        if key not in self._rules:
-            self._rules[key] = (rule, make())  # held, so that no id is given away meanwhile
-        return self._rules[key][1]
-
-    def bias(self, reading: Reading, offset: int) -> Bias | None:
-        """The bias of a reading for a call whose row 0 stands at `offset`; worked out once."""
-        key = (id(reading), offset)
-        if key not in self._biases:
-            self._biases[key] = (reading, bias_of(reading, offset))
-        return self._biases[key][1]
-
-
 def read(mask: Tensor, tq: int, tk: int) -> Reading:
     """What the tensor says, read once. Raises CannotShowError where it does not fit, or holds +inf or NaN."""
     four = _fitted(mask, tq, tk)
@@ -145,7 +95,7 @@ def _read_blocks(blocks: Callable[[], Iterator[Tensor]], tq: int, tk: int) -> Re
             return Reading(lo, hi, None, bits)
         some.append(one)
     size = max(one.lo.shape[-1] for one in some)
-    lo, hi = (torch.cat([_widened(edge, size, tk) for edge in edges], dim=2)
+    lo, hi = (rows_joined([_widened(edge, size, tk) for edge in edges])
               for edges in ([one.lo for one in some], [one.hi for one in some]))  # fmt: skip
     lo, hi = (edge.expand(-1, -1, tq, -1) for edge in (lo, hi))
     return Reading(lo.contiguous(), hi.contiguous(), valid)
@@ -159,23 +109,15 @@ def everything(tq: int, tk: int, device: torch.device, *, causal: bool) -> Readi
     return Reading(torch.zeros_like(hi).view(1, 1, tq, 1), hi.view(1, 1, tq, 1))
 
 
+def rows_joined(blocks: Sequence[Tensor]) -> Tensor:
+    """Blocks of rows (b|1 h|1 r ..), in order, as one."""
+    lead = [max(block.shape[axis] for block in blocks) for axis in (0, 1)]
+    return torch.cat([block.expand(*lead, -1, -1) for block in blocks], dim=2)
+
+
 def of_heads(x: Tensor, heads: tuple[int, ...] | None) -> Tensor:
     """Some heads of a tensor (b, h|1, ..)."""
     return x if heads is None or x.shape[1] == 1 else x[:, list(heads)]
-
-
-def bias_of(reading: Reading, offset: int) -> Bias | None:
-    """The bias in its smallest exact form: by key, by distance where it is Toeplitz bit for bit, else as it
-    is.
-    """
-    values = reading.bias
-    if values is None:
-        return None
-    if values.shape[2] == 1:
-        return KeyBias(values[:, :, 0])
-    if reading.bits is not None:
-        return TensorBias(values)
-    return _by_key(values, reading) or _by_distance(values, offset, reading) or TensorBias(values)
 
 
 def _fitted(mask: Tensor, tq: int, tk: int) -> Tensor:
@@ -244,8 +186,8 @@ def _as_bits(blocks: Callable[[], Iterator[Tensor]], tk: int) -> tuple[Tensor, T
         lo.append(torch.where(seen, places, tk).amin(dim=-1, keepdim=True))
         hi.append(torch.where(seen, places + 1, 0).amax(dim=-1, keepdim=True))
         bits.append(pack(seen))
-    low, high = torch.cat(lo, dim=2), torch.cat(hi, dim=2)
-    return torch.minimum(low, high), high, torch.cat(bits, dim=2)
+    low, high = rows_joined(lo), rows_joined(hi)
+    return torch.minimum(low, high), high, rows_joined(bits)
 
 
 def _bias_in(four: Tensor) -> Tensor | None:
@@ -260,63 +202,3 @@ def _bias_in(four: Tensor) -> Tensor | None:
         block = small[:, :, i : i + max(1, BLOCK_CELLS // max(1, small[:, :, :1].numel()))]
         found = found or bool(((block != 0) & _seen(block)).any())
     return small.masked_fill(~_seen(small), 0) if found else None
-
-
-def _by_key(values: Tensor, reading: Reading) -> KeyBias | None:
-    """values (b|1, h|1, tq, tk) as one number a key (ALiBi as Falcon writes it), where all rows that see a
-    key add the same.
-    """
-    batch, heads, _, tk = values.shape
-    least = values.new_full((batch, heads, tk), torch.inf)
-    most = values.new_full((batch, heads, tk), -torch.inf)
-    for rows in _row_blocks(values):
-        _, there = _slots(rows, values, reading)
-        block = values[:, :, rows]
-        least = torch.minimum(least, block.masked_fill(~there, torch.inf).amin(dim=2))
-        most = torch.maximum(most, block.masked_fill(~there, -torch.inf).amax(dim=2))
-    if bool((least < most).any()):
-        return None
-    return KeyBias(most.masked_fill(least > most, 0))
-
-
-def _row_blocks(values: Tensor) -> list[slice]:
-    """Blocks of rows of a tensor (b h tq tk), few enough cells to be looked at together."""
-    batch, heads, tq, tk = values.shape
-    step = max(1, BLOCK_CELLS // max(1, batch * heads * tk))
-    return [slice(i, min(i + step, tq)) for i in range(0, tq, step)]
-
-
-def _by_distance(values: Tensor, offset: int, reading: Reading) -> RelativeBias | None:
-    """values (b|1, h|1, tq, tk) as a table of distances, where every visible cell fits it bit for bit."""
-    heads, tq, tk = values.shape[1:]
-    if tk == 1:
-        return None
-    table = torch.zeros(heads, tq + tk - 1, dtype=values.dtype, device=values.device)
-    blocks = _row_blocks(values)
-    for rows in blocks:
-        where, there = _slots(rows, values, reading)
-        head = torch.arange(heads, device=values.device).view(1, -1, 1, 1).expand(there.shape)
-        table[head[there], where.expand(there.shape)[there]] = values[:, :, rows].expand(there.shape)[there]
-    for rows in blocks:
-        where, there = _slots(rows, values, reading)
-        same = table[:, where[0, 0]][None] == values[:, :, rows]
-        if not bool((same | ~there).all()):
-            return None
-    return RelativeBias(table, first=-(tq - 1) - offset)
-
-
-def _slots(rows: slice, values: Tensor, reading: Reading) -> tuple[Tensor, Tensor]:
-    """Where the cells of some rows stand in the table, (1 1 r tk), and which of them some batch or head
-    sees, (b h r tk).
-    """
-    tq, tk = values.shape[2:]
-    key = torch.arange(tk, device=values.device)
-    where = key - torch.arange(rows.start, rows.stop, device=values.device)[:, None] + tq - 1
-    lo, hi = reading.lo[:, :, rows, :, None], reading.hi[:, :, rows, :, None]
-    seen = ((key >= lo) & (key < hi)).any(dim=3)  # (b|1 h|1 r tk)
-    if reading.valid is not None:
-        seen = seen & reading.valid[:, None, None, :]
-    batch = max(values.shape[0], 1)
-    seen = seen if seen.shape[0] in (1, batch) else seen.any(dim=0, keepdim=True)
-    seen = seen if seen.shape[1] in (1, values.shape[1]) else seen.any(dim=1, keepdim=True)
-    return where[None, None], seen.expand(batch, values.shape[1], -1, -1)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.listen.going import Going
 from attnscope.listen.naming import Label
-from attnscope.listen.reading import Reader
+from attnscope.listen.reader import Reader
 from attnscope.recording import NotShown, Run
 from attnscope.recording.joining import Forward, Joining
 from attnscope.recording.piece import Piece

@@ -26,7 +26,7 @@ from attnscope.listen.call import NAMED, Place
 from attnscope.listen.collect import Wanted, looks_back_only, offset_of, used
 from attnscope.listen.naming import is_cross, label
 from attnscope.listen.products import Mixed
-from attnscope.listen.reading import BLOCK_CELLS, Reading
+from attnscope.listen.reading import BLOCK_CELLS, Reading, rows_joined
 from attnscope.recording.bits import pack
 from attnscope.recording.piece import Part, Piece
 from attnscope.recording.site import SIDE
@@ -189,13 +189,12 @@ def _seen_blocks(scores: Tensor, least: float) -> Iterator[Tensor]:
 
 def _joined(edges: list[Tensor], of: list[Spans]) -> Tensor:
     """Edges of blocks of rows, in order, as one (b|1 h|1 tq s)."""
-    lead = [max(edge.shape[axis] for edge in edges) for axis in (0, 1)]
     size = max(edge.shape[-1] for edge in edges)
     wide = [
         nn.functional.pad(edge, (0, size - edge.shape[-1]), value=one.tk)
         for edge, one in zip(edges, of, strict=True)
     ]
-    return torch.cat([edge.expand(*lead, -1, -1) for edge in wide], dim=2)
+    return rows_joined(wide)
 
 
 def _as_bits(scores: Tensor, least: float) -> Reading:

@@ -18,7 +18,7 @@ from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.ears import taps
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.quiet import as_autocast
-from attnscope.listen.reading import Reading, read_rule
+from attnscope.listen.reading import Reading, read_rule, rows_joined
 from attnscope.listen.routes.handed import Handed
 from attnscope.listen.routes.sdpa import plain_tensor
 
@@ -134,15 +134,9 @@ def _scores(mod: Mod, q: Tensor, k: Tensor) -> tuple[float | None, Tensor | None
     capped = [cap for cap in caps if cap is not None]
     if capped and (len(capped) < len(caps) or not math.isclose(min(capped), max(capped), rel_tol=1e-5)):
         raise CannotShowError("its score function does not cap all scores alike")
-    return max(capped, default=None), _whole(added) if any(
+    return max(capped, default=None), rows_joined(added) if any(
         bool((bias != 0).any()) for bias in added
     ) else None
-
-
-def _whole(blocks: list[Tensor]) -> Tensor:
-    """Blocks of rows (b|1 h|1 r tk) as one."""
-    lead = [max(block.shape[axis] for block in blocks) for axis in (0, 1)]
-    return torch.cat([block.expand(*lead, -1, -1) for block in blocks], dim=2)
 
 
 def _asked(mod: Mod, places: tuple[Tensor, ...]) -> tuple[Tensor, list[float | None]]:
