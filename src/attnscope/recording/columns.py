@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -54,9 +55,7 @@ def outlines_of(v: Float[Tensor, "b hk n dv"]) -> Float[Tensor, "b n s"]:
     """Values in outline, on a few vectors of random signs of our own: alike up to rounding where the values
     are.
     """
-    own = torch.Generator().manual_seed(20_261_201)
-    signs = torch.randint(0, 2, (v.shape[1], v.shape[3], SIGNS), generator=own) * 2.0 - 1
-    return torch.einsum("bhnd,hds->bns", v.detach().float(), signs.to(v.device))
+    return torch.einsum("bhnd,hds->bns", v.detach().float(), _signs(v.shape[1], v.shape[3]).to(v.device))
 
 
 def same_text(
@@ -77,6 +76,13 @@ def same_text(
     near = torch.maximum(NEAR * apart, 16 * torch.finfo(dtype).eps * large)
     gap = (came[:, None] - held[None]).square().mean(dim=-1).sqrt()  # (b b n)
     return bool(((gap <= near) | ~counted[:, None]).all(dim=-1).any(dim=-1).all())
+
+
+@lru_cache(maxsize=64)
+def _signs(heads: int, width: int) -> Tensor:
+    """(heads width s) of 1 and -1."""
+    own = torch.Generator().manual_seed(20_261_201)
+    return torch.randint(0, 2, (heads, width, SIGNS), generator=own) * 2.0 - 1
 
 
 def _with(buffer: Tensor | None, new: Tensor, size: int) -> Tensor:
