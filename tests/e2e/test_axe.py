@@ -97,6 +97,15 @@ def test_explore_has_no_fault(page: Page, server: str, scale: str) -> None:
     assert in_every_look(page, f"{server}/explore?{urlencode(state)}", ".plane canvas[width]") == []
 
 
+def test_the_map_has_no_fault(page: Page, server: str) -> None:
+    state = {"model": "embedded", "text": "ROMEO:\nBut, soft! what light", "layer": 2, "head": 1}
+    assert in_every_look(page, f"{server}/map?{urlencode(state)}", ".sheet:not([data-blank])") == []
+    page.set_viewport_size(WIDE)
+    page.keyboard.press("h")
+    page.wait_for_selector("dialog .hd[aria-selected=true]")
+    assert faults(page) == []
+
+
 def test_explore_has_no_fault_where_something_was_refused(page: Page, server: str) -> None:
     refused = urlencode({"model": "embedded", "text": "x" * 300})
     assert in_every_look(page, f"{server}/explore?{refused}", ".card.bad") == []

@@ -9,13 +9,16 @@ import { pieces } from '../chip.js'
 /** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, plain: boolean, title: string}} Data plain: nothing is left out */
 /** @typedef {{fly: (cell: Cell) => void, plain: (plain: boolean) => void}} On */
 
+/** @type {[string, boolean][]} what a column holds, and whether its name is written */
+const HEADS = [['weight', true], ['query i', true], ['query’s token', false], ['key j', true], ['key’s token', false], ['distance', true]]
+
 /** @param {HTMLElement} el @param {On} on */
 export function mount(el, on) {
   const every = h('input', { type: 'checkbox', onchange: () => on.plain(every.checked) })
   const left = h('label', { class: 'check small' }, every, ' First token and diagonal too')
   const save = h('button', { class: 'btn quiet', type: 'button', onclick: () => shown && download(shown) }, 'CSV')
   const body = h('tbody', {})
-  const table = h('table', { class: 'num' }, h('thead', {}, h('tr', {}, ...['weight', 'query i', '', 'key j', '', 'distance'].map((text) => h('th', { scope: text ? 'col' : null }, text)))), body)
+  const table = h('table', { class: 'num' }, h('thead', {}, h('tr', {}, ...HEADS.map(([text, shown]) => h('th', { scope: 'col' }, shown ? text : h('span', { class: 'sr' }, text))))), body)
   const empty = h('p', { class: 'dim', hidden: true })
   put(el, h('div', { class: 'sec' }, h('h2', {}, 'Largest cells'), h('div', { class: 'end' }, left, save)), h('div', { class: 'scroll', tabindex: '-1' }, table), empty)
   /** @type {Data|null} */ let shown = null
