@@ -169,3 +169,73 @@ def test_a_thread_from_outside_is_said_to_be_one() -> None:
     with pytest.raises(NothingRecorded, match="1 times, in threads that were started outside"), record(model):
         begin.set()
         done.wait()
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rnn, self.out = nn.LSTM(32, 32, batch_first=True), nn.Linear(32, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(self.rnn(x)[0])
+
+
+class Kernelized(Projected):
+    """Linear attention under a name that says nothing."""
+
+    forward = TinyLinearAttention.forward
+
+
+class Skipping(Stack):
+    """A model whose attention short inputs pass by."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1 if x.shape[1] < 64 else super().forward(x)
+
+
+def test_a_recurrent_model_is_told_that_there_is_nothing_to_show() -> None:
+    text = said(Recurrent())
+    assert "it has no softmax attention. In rnn: LSTM: a recurrent layer, no softmax attention" in text
+    assert REWRITE not in text
+
+
+def test_modules_of_unknown_names_are_listed_by_their_classes() -> None:
+    text = said(Stack(Kernelized))
+    assert "7 of its 7 modules were called (Stack, Kernelized, Linear)" in text
+    assert REWRITE in text and "What mixes positions without softmax (convolution, recurrence, linear" in text
+
+
+def test_attention_that_this_run_passes_by_is_named_and_no_rewriting_is_asked_for() -> None:
+    text = said(Skipping(WrittenOutAttention))
+    assert "none was called, layers.0 (WrittenOutAttention) among them" in text
+    assert "the length of the input may pass them by" in text and REWRITE not in text
+
+
+def test_attention_inside_an_operator_of_its_own_is_said_to_be_out_of_hearing() -> None:
+    library = torch.library.Library("attnscope_tests", "DEF")
+    library.define("mix(Tensor q, Tensor k, Tensor v) -> Tensor")
+
+    def mix(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return (q @ k.mT).softmax(dim=-1) @ v
+
+    library.impl("mix", mix, "CompositeExplicitAutograd")
+
+    class MemoryEfficientAttention(Projected):
+        def forward(self, x: Tensor) -> Tensor:
+            q, k, v = (part.transpose(1, 2) for part in self.parts(x))
+            mixed: Tensor = torch.ops.attnscope_tests.mix(q, k, v)
+            return mixed.transpose(1, 2).flatten(2)
+
+    text = said(Stack(MemoryEfficientAttention))
+    assert "In layers.0 and 2 more: its attention could not be heard" in text
+    assert "or inside a kernel of its own" in text and REWRITE in text
+
+
+def test_a_part_that_is_compiled_is_named() -> None:
+    by_wrapper, in_place = Stack(WrittenOutAttention), Stack(WrittenOutAttention)
+    by_wrapper.layers[1] = torch.compile(by_wrapper.layers[1], backend="eager")  # type: ignore[assignment]
+    in_place.layers[1].compile(backend="eager")
+    for model in (by_wrapper, in_place):
+        text = said(model)
+        assert text.startswith("layers.1 of the Stack is compiled, and compiled code cannot be listened to")
+        assert "Record the model before it is compiled, or" in text and "force_eager" in text

@@ -22,6 +22,13 @@ REWRITE = (
     "scores (batch, heads, queries, keys) and the number of heads as an attribute of the module (num_heads)"
 )
 
+CALL_THEM = (
+    "Run it so that they are called: a branch, a flag, a cache or the length of the input may pass them by; "
+    "what another process calls is not heard"
+)
+ELSE = "What mixes positions without softmax (convolution, recurrence, linear attention) cannot be shown"
+KINDS = 5
+"""How many classes of modules are listed."""
 COPIES = (
     "Hand record() the very model that is run: a copy of it (copy.deepcopy, a replica of nn.DataParallel) "
     "has modules of its own"
@@ -89,20 +96,28 @@ def _modules(session: Session, entered: dict[str, nn.Module]) -> str:
     scripted = [name for name, module in every.items() if isinstance(module, torch.jit.ScriptModule)]
     if scripted:
         return f"{scripted[0] or 'The whole model'} is TorchScript, which runs out of hearing"
-    like = [name for name, module in every.items() if LOOKS_LIKE_ATTENTION.search(type(module).__name__)]
-    idle = [name for name in like if name not in entered]
-    if like and len(idle) == len(like):
+    idle = _idle(session)
+    if idle:
         first = f"{idle[0]} ({type(every[idle[0]]).__name__})"
         return f"Of its modules that are named as attention none was called, {first} among them"
     running = [one for one in every.values() if not isinstance(one, nn.ModuleList | nn.ModuleDict)]
-    return f"{len(entered)} of its {len(running)} modules were called"
+    kinds = list(dict.fromkeys(type(module).__name__ for module in entered.values()))
+    listed = ", ".join(kinds[:KINDS]) + (" ..." if len(kinds) > KINDS else "")
+    return f"{len(entered)} of its {len(running)} modules were called ({listed})"
+
+
+def _idle(session: Session) -> list[str]:
+    """The modules named as attention, where none of them was called."""
+    every = session.model.named_modules()
+    like = [name for name, module in every if LOOKS_LIKE_ATTENTION.search(type(module).__name__)]
+    return [] if any(name in session.entered for name in like) else like
 
 
 def _try(session: Session) -> str:
     """What a user can do next about a model that ran."""
-    advice = []
     if any(isinstance(module, torch.jit.ScriptModule) for module in session.model.modules()):
-        advice.append("Record the model before torch.jit.script or torch.jit.trace")
+        return "Record the model before torch.jit.script or torch.jit.trace"
+    advice = []
     if "torch._dynamo" in sys.modules:
         advice.append(
             "If a part of it is compiled (torch.compile), run the block inside "
@@ -110,7 +125,7 @@ def _try(session: Session) -> str:
         )
     if getattr(getattr(session.model, "config", None), "_attn_implementation", None) is not None:
         advice.append(_other_attention(session.model))
-    return ". ".join([*advice, REWRITE])
+    return ". ".join([*advice, CALL_THEM if _idle(session) else f"{REWRITE}. {ELSE}"])
 
 
 def _other_attention(model: nn.Module) -> str:

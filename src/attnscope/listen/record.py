@@ -146,15 +146,29 @@ def _refuse_compiled(model: nn.Module) -> None:
     dynamo = sys.modules.get("torch._dynamo.eval_frame")
     if dynamo is None or dynamo._stance.stance == "force_eager":
         return
-    compiled = isinstance(model, dynamo.OptimizedModule)
-    model = getattr(model, "_orig_mod", model)
-    if compiled or any(part._compiled_call_impl is not None for part in model.modules()):
-        raise NothingRecorded(
-            f"The {type(model).__name__} is compiled, and compiled code cannot be listened to",
-            wanted="A model that runs step by step",
-            hint="Record and call the model that was compiled (model._orig_mod), or do both inside "
-            'torch.compiler.set_stance("force_eager"); its outputs may differ in the last digits',
+    if isinstance(model, dynamo.OptimizedModule):
+        what, instead = (
+            f"The {type(model._orig_mod).__name__}",
+            "Record and call the model that was compiled ",
         )
+        instead += "(model._orig_mod)"
+    else:
+        kind = type(model).__name__
+        parts = [
+            name
+            for name, part in model.named_modules()
+            if isinstance(part, dynamo.OptimizedModule) or part._compiled_call_impl is not None
+        ]
+        if not parts:
+            return
+        what = f"{parts[0]} of the {kind}" if parts[0] else f"The {kind}"
+        instead = "Record the model before it is compiled"
+    raise NothingRecorded(
+        f"{what} is compiled, and compiled code cannot be listened to",
+        wanted="A model that runs step by step",
+        hint=f"{instead}, or open the block and call the model inside "
+        'torch.compiler.set_stance("force_eager"); its outputs may differ in the last digits',
+    )
 
 
 def _numbers(layers: Iterable[int] | int | None) -> frozenset[int] | None:

@@ -25,6 +25,7 @@ WITHOUT_SOFTMAX = {
         (r"Retention$", "retention, which is a decayed linear recurrence"),
         (r"(Hyena\w*|ShortConv)$", "a convolution over positions"),
         (r"(RecurrentBlock|Rg_?[Ll]ru|[ms]LSTM(Layer|Block|Cell)?)$", "a recurrent layer"),
+        (r"^(RNN|LSTM|GRU)(Cell)?$", "a recurrent layer"),
         (r"FourierTransform$", "a Fourier transform over positions"),
     )
 }
