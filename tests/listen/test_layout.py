@@ -63,11 +63,11 @@ FOLDED: list[tuple[Lengths, set[int], Fold | None, Layout | str]] = [
     (handed((2, 9, 48)), {6}, Fold(9, (3, 4)), "2 texts of 6 heads folded"),
     (handed((2, 9, 48)), {6}, None, "2 texts of 6 heads folded"),
     (BOTH, {6}, Fold(9, (2, 6)), Layout(2, 6, 9, 9)),
-    (BOTH, {6}, None, "2 texts of 6 heads or 12 texts of 1 heads folded"),
+    (BOTH, {6}, None, "may be 2 texts of 6 heads or 12 texts of 1 head, and which"),
     (BOTH, set(), Fold(9, (2, 6)), "a num_heads on the module helps too"),
     (handed((12, 9, 48)), {12}, Fold(9, (12,), of_width=True), Layout(1, 12, 9, 9)),  # one text of several
     (handed((12, 9, 48)), {12}, None, Layout(12, 1, 9, 9)),
-    (handed((9, 48), (12, 9, 48)), {12}, None, "1 texts of 12 heads or 12 texts of 1 heads folded"),
+    (handed((9, 48), (12, 9, 48)), {12}, None, "may be 1 text of 12 heads or 12 texts of 1 head, and which"),
     (handed((9, 48)), set(), None, Layout(1, 12, 9, 9)),
 ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from operator import mul
 from typing import Any
@@ -28,16 +28,22 @@ RESHAPES = (
 """What gives numbers other axes and leaves them in their order."""
 
 
+TAKES = (Tensor.__getitem__, Tensor.select, torch.select, Tensor.unbind, torch.unbind)
+"""What takes one of several."""
+
+
 @dataclass(frozen=True)
 class Fold:
     """An axis of a memory, known by its stride. sizes: of which it was folded, the outermost first.
 
-    of_width: it is a part of what was the last axis, so heads alone.
+    of_width: it is a part of what was the last axis, so heads alone.   taken: one of several was taken out of
+    four axes, so that it may be the heads of a single text.
     """
 
     stride: int
     sizes: tuple[int, ...]
     of_width: bool = False
+    taken: bool = False
 
     def axis_of(self, tensor: Tensor) -> int | None:
         """Which axis of a tensor in that memory it is, None where it is none."""
@@ -53,7 +59,7 @@ class Fold:
 def fold_of(*tensors: Tensor) -> Fold | None:
     """How the first axis of these tensors was folded, None where nothing is known or they differ."""
     found = {
-        (fold.sizes, fold.of_width): fold
+        (fold.sizes, fold.of_width, fold.taken): fold
         for tensor in tensors
         for fold in here.folds.of(tensor) or ()
         if fold.axis_of(tensor) == 0
@@ -71,6 +77,20 @@ def reshaped(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         if isinstance(source, Tensor) and isinstance(result, Tensor) and result.dim() == 3:
             with looking():
                 _note(result, [folded(source.shape, result.shape, axis) for axis in (0, 1)])
+    return result
+
+
+@taps(*TAKES)
+def taken_out(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls the function, and keeps that one of several was taken out along the first of four axes."""
+    result = inner(*args, **kwargs)
+    source = args[0] if args else kwargs.get("input")
+    if here.top is not None and here.inside is None and isinstance(source, Tensor):
+        tell(inner, args, kwargs, result)
+        with looking():
+            one = result[0] if isinstance(result, tuple) and result else result
+            if source.dim() == 4 and isinstance(one, Tensor) and one.shape == source.shape[1:]:
+                _note(one, [Fold(0, (one.shape[0],), taken=True)])
     return result
 
 
@@ -97,7 +117,7 @@ def passed_on(
         _keep(
             result,
             [
-                Fold(result.stride(axis), fold.sizes, fold.of_width)
+                replace(fold, stride=result.stride(axis))
                 for fold, axis in axes
                 if axis is not None and result.shape[axis] == given.shape[axis]
             ],
@@ -135,7 +155,7 @@ def _note(result: Tensor, made: Sequence[Fold | None]) -> None:
         _keep(
             result,
             [
-                Fold(result.stride(axis), one.sizes, one.of_width)
+                replace(one, stride=result.stride(axis))
                 for axis, one in enumerate(made)
                 if one is not None and result.shape[axis] > 1
             ],

@@ -118,6 +118,8 @@ def layout_of(
         return Layout(1, lead[0], tq, tk) if of_a_text and _known(None, tq, tk, lengths) else None
     pairs = [(b, lead[0] // b) for b in lengths.batches if b and lead[0] % b == 0]
     pairs = [(b, h) for b, h in pairs if _known(b, tq, tk, lengths) and (h in counts | {1} or not counts)]
+    if fold is not None and fold.taken and lead[0] in counts and (lead[0], 1) in pairs:
+        pairs.append((1, lead[0]))
     return _opened(sorted(pairs), tq, tk, fold, named=bool(counts)) if pairs else None
 
 
@@ -138,10 +140,12 @@ def _opened(
             found |= {Layout(b, h, tq, tk, heads_first=True)} if b in lasts else set()
     if len(found) == 1:
         return found.pop()
-    ways = " or ".join(f"{b} texts of {h} heads" for b, h in pairs)
+    ways = [f"{b} text{'s' * (b > 1)} of {h} head{'s' * (h > 1)}" for b, h in pairs]
+    told = f"are {ways[0]} folded into one axis, and which of the two comes first cannot be told"
+    if len(pairs) > 1:
+        told = f"may be {' or '.join(ways)}, and which of these cannot be told"
     raise CannotShowError(
-        f"its {math.prod(pairs[0])} attentions are {ways} folded into one axis, and which of the two comes "
-        "first cannot be told. Record another number of texts, or one alone"
+        f"its {math.prod(pairs[0])} attentions {told}. Record another number of texts, or one alone"
         + ("" if named else "; a num_heads on the module helps too")
     )
 

@@ -212,6 +212,28 @@ def test_heads_of_one_text_are_not_taken_for_as_many_texts() -> None:
     assert [(site.batch, site.heads) for site in recording.sites] == [(1, HEADS)] * HEADS
 
 
+class TakenOut(nn.Module):
+    """Each text's heads, taken out of (texts, heads, positions, width) of all."""
+
+    def __init__(self, *, fused: bool) -> None:
+        super().__init__()
+        self.num_heads, self.fused, self.qkv = HEADS, fused, nn.Linear(WIDTH, 3 * WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.qkv(x).unflatten(-1, (3, HEADS, D)).permute(2, 0, 3, 1, 4)
+        if self.fused:
+            return torch.stack(list(map(F.scaled_dot_product_attention, q, k, v)))
+        return torch.stack([(q[i] * 0.5 @ k[i].mT).softmax(-1) @ v[i] for i in range(len(x))])
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "softmax"])
+def test_heads_taken_out_of_as_many_texts_are_not_shown(fused: bool) -> None:
+    with pytest.raises(
+        NothingRecorded, match="its 4 attentions may be 1 text of 4 heads or 4 texts of 1 head"
+    ):
+        heard(TakenOut(fused=fused), torch.randn(HEADS, T, WIDTH))
+
+
 class OneHead(nn.Module):
     """Three axes without any fold: texts."""
 
