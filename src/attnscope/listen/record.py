@@ -57,8 +57,10 @@ def record(
     Gives the Recording, which fills while the model runs. Each forward is a run, and so is each generate(),
     with all of its steps; all runs are kept, on disk where there is a path. Threads started in the block are
     heard too: at its end their forwards have ten seconds to finish, and what still runs then is cut off,
-    which recording.missing says. Raises NothingRecorded at the end of the block where nothing was heard, or at its
-    start where the model is compiled; RecordingError for options that mean nothing; NoRoom where the disk
+    which recording.missing says.
+
+    Raises NothingRecorded at the end of the block where nothing was heard, or at its start where the model is
+    compiled; RecordingError for options that mean nothing; NoRoom where the disk
     cannot hold the recording, at the start where `tokens` and the model's config tell it, else at the end of
     the block: the model runs on as it would.
     """
