@@ -20,6 +20,7 @@ from attnscope.recording.entries import shelf_of
 from attnscope.recording.folders import begin, one_at_a_time, put_in_place, sync
 from attnscope.recording.manifest import FORMAT, LARGEST, NAME, VERSION, describe, libraries, seal
 from attnscope.recording.ondisk import Home
+from attnscope.recording.overview import with_overview
 from attnscope.recording.places import PICTURE, file_name
 from attnscope.recording.recording import Recording
 from attnscope.recording.room import cannot_write, need, size
@@ -69,7 +70,7 @@ class Partial:
 
     def keep(self, site: Site, name: str) -> Site:
         """Writes a site now; the same site, whose tensors lie in its file."""
-        entry = write_site(site, self.home.path / name)
+        entry = write_site(with_overview(site), self.home.path / name)
         kept = replace(site, shelf=shelf_of(self.home, entry))
         self._written[kept] = entry
         return kept
@@ -133,7 +134,8 @@ def _fill(recording: Recording, folder: Path, written: Mapping[Site, dict[str, A
     for run, described in zip(recording.runs, manifest["runs"], strict=True):
         for site, entry in zip(run.sites, described["sites"], strict=True):
             name = f"run{run.index:04d}-site{site.index:04d}.safetensors"
-            of_file = written[site] if site in written else write_site(site, folder / name)
+            known = written.get(site)
+            of_file = write_site(with_overview(site), folder / name) if known is None else known
             entry.update(of_file)
     for left in folder.glob("*.growing"):
         left.unlink()

@@ -15,9 +15,9 @@ from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, column_of, row_of, weights_of
 from attnscope.plain import plain
 from attnscope.recording import Cell, Site
+from attnscope.recording.overview import block_of
 from attnscope.recording.shelf import InMemory
 from attnscope.recording.sight import Sight, sight_of
-from attnscope.recording.site import SIDE
 from attnscope.web.refusals import Refusal
 
 LARGEST_GRID = 512  # rows and columns of one heatmap: 1 MB
@@ -57,9 +57,9 @@ class Views:
             drawn = kept is not None and kept.block_max is not None
             self._pictures[place] = pictures(site, kept) if kept is not None and drawn else nothing
             return
-        step = max(1, math.ceil(max(site.tq, site.tk) / SIDE))
-        block = step if step > 1 else None
-        whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
+        whole, block = site.shelf.summary, block_of(site)
+        if whole is None or (block is not None and whole.block_max is None):
+            whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
         self._pictures[place] = pictures(site, whole, self.look.batch)
         first, end = sight.rows or (0, site.tq)
         if (first, end) != (0, site.tq):

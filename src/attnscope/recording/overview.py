@@ -1,0 +1,32 @@
+"""What a recording on disk keeps of each head so that it opens at once: its sums, and a small picture of its
+blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from attnscope.core.fold import summarize
+from attnscope.recording.shelf import InMemory
+from attnscope.recording.site import SIDE, Site
+
+
+def block_of(site: Site) -> int | None:
+    """Rows and columns of a block of the small picture; None where the picture is the grid itself."""
+    step = math.ceil(max(site.tq, site.tk) / SIDE)
+    return step if step > 1 else None
+
+
+def with_overview(site: Site) -> Site:
+    """The site with its summary, blocks included; as it is where it has one, where its grid is small enough
+    to be made at sight, and where q and k were not kept.
+    """
+    shelf, block = site.shelf, block_of(site)
+    known = shelf.summary is not None and shelf.summary.block_max is not None
+    kept = {name: x for name in ("q", "k", "v", "out") if (x := shelf.tensor(name)) is not None}
+    if block is None or known or not {"q", "k"} <= set(kept):
+        return site
+    summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, block=block)
+    own = InMemory(kept, site.scoring, site.normaliser, site.certificate, summary, site.calls)
+    return replace(site, shelf=own)
