@@ -111,6 +111,17 @@ def dressed(with_: str, seed: int, q: Tensor) -> tuple[Scoring, dict[str, Tensor
     return scoring, {}
 
 
+def test_float64_attention_whose_softmax_is_float32_is_judged_as_float32() -> None:
+    q, k, v = call(0, torch.float64, peaked=9.0)
+    scores = (q @ k.repeat_interleave(2, dim=1).mT * 32**-0.5).masked_fill(~lower(67), -torch.inf)
+    out = torch.softmax(scores, dim=-1, dtype=torch.float32).double() @ v.repeat_interleave(2, dim=1)
+    scoring = Scoring(causal(), arithmetic=Arithmetic(softmax=torch.float32, weights=torch.float64))
+    clean = certify(q, k, v, out, scoring)
+    assert set(verdicts(clean)) == {"passed"}, clean.reason
+    assert clean.dtype == torch.float32
+    assert refused(certify(q, k, v, out, replace(scoring, scale=1.001 * 32**-0.5))) == 1
+
+
 FAULTS: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor, Scoring]]] = {
     "the scale off by 1%": lambda q, k, v: (q, k, v, Scoring(causal(), scale=1.01 * 32**-0.5)),
     "the mask off by one": lambda q, k, v: (q, k, v, Scoring(causal(), offset=1)),

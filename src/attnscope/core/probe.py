@@ -85,9 +85,9 @@ class Probe:
     u, out and floor are in units of a power of two near the largest u of the head, keys in one near the
     longest.
 
-    dtype: the coarsest of the model's.   computed_in: that of our own weights.   floor: what rounding does to
-    out.r at least, (b h 1), since the smallest numbers are rounded to steps.   plain: scores are scale * q.k,
-    nothing else.   added: a bias is added to them.
+    dtype: the coarsest of the model's.   computed_in: that of our own weights, or float32 where a model of
+    float64 rounds its scores to it.   floor: what rounding does to out.r at least, (b h 1): the smallest
+    numbers are rounded to steps.   plain: scores are scale * q.k, nothing else.   added: a bias is added.
     """
 
     along_keys: Float[Tensor, "b hk m tk"]
@@ -168,8 +168,10 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
             wanted=f"One factor for each key head and place of a value, ({shape.hk}, {v.shape[-1]})",
             hint="evening_of(out, key_heads) makes them",
         )
-    dtypes = {bound.q.dtype, out.dtype, bound.arithmetic.weights or bound.q.dtype}
+    how = bound.arithmetic
+    dtypes = {bound.q.dtype, out.dtype, how.softmax or bound.q.dtype, how.weights or bound.q.dtype}
     coarsest = max(dtypes, key=ROUNDING.__getitem__)
+    exact = {how.products, how.scores, how.softmax} <= {None, torch.float64}
     even = evening_of(out, shape.hk) if evening is None else evening.to(v.device, torch.float64)
     signs = signs_of(even, PROBES[coarsest], seed=seed)  # (hk n dv)
     group = shape.h // max(shape.hk, 1)
@@ -192,7 +194,7 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
         length=of_rows / of_head[0],
         asked=reach.square(),
         dtype=coarsest,
-        computed_in=bound.dtype,
+        computed_in=bound.dtype if exact else torch.float32,
         floor=even_of_head * smallest / 2 / of_head[0],
         plain=bound.scoring.bias is None and bound.scoring.softcap is None,
         added=bound.scoring.bias is not None and shape.d > 0,
