@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,6 +140,21 @@ def test_padding_is_told_and_left_out_of_every_sum(
     assert site["entropy"][2] == pytest.approx(own, abs=1e-5)
     other = shown(client, tools, "padded · text 0")["result"]["sites"][1]
     assert other["sight"]["padding"] == []
+
+
+def test_every_number_of_a_head_goes_out_with_its_certificate(
+    client: TestClient, folder: Path, tools: SimpleNamespace
+) -> None:
+    state = shown(client, tools, "padded · text 1")
+    base = f"/api/runs/{state['id']}/sites/1/heads/2"
+    certificate = load(folder / "padded").site(1).certificate
+    assert certificate is not None
+    for path in ("grid", "sides", "row?i=9", "column?j=9"):
+        seal = json.loads(client.get(f"{base}/{path}").headers["x-certificate"])
+        assert seal == client.get(f"{base}/cell?i=9&j=9").json()["certificate"]
+        assert (seal["verdict"], seal["route"], seal["dtype"]) == ("passed", "huggingface/sdpa", "float32")
+        assert seal["z"] == pytest.approx(float(certificate.z[1, 2]))
+        assert (seal["allowed_z"], seal["allowed_t"]) == (certificate.thresholds.z, certificate.thresholds.t)
 
 
 def test_sums_without_weights_say_so(client: TestClient, tools: SimpleNamespace) -> None:

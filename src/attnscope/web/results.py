@@ -82,7 +82,7 @@ def _site(views: Views, place: int, axes: Axes) -> dict[str, Any]:
         "bit_exact": site.bit_exact,
         "allowed": limits,
         "entropy": [_entropy(site, views.summary(place), head, batch) for head in range(site.heads)],
-        "certificate": [_verdict(site, head, batch) for head in range(site.heads)],
+        "certificate": [verdict_of(site, head, batch) for head in range(site.heads)],
     }
 
 
@@ -103,7 +103,20 @@ def _mean(entropy: Tensor, largest: Tensor) -> float | None:
     return _number(float(entropy[seeing].double().mean())) if bool(seeing.any()) else None
 
 
-def _verdict(site: Site, head: int, batch: int) -> dict[str, Any]:
+def seal_of(site: Site, head: int, batch: int) -> dict[str, Any]:
+    """Return what goes out with every number of a head: its verdict, what is allowed, and how it was heard."""
+    limits = site.certificate.thresholds if site.certificate is not None else None
+    return {
+        **verdict_of(site, head, batch),
+        "allowed_z": None if limits is None else limits.z,
+        "allowed_t": None if limits is None else limits.t,
+        "route": site.route,
+        "dtype": str(site.dtype).removeprefix("torch."),
+    }
+
+
+def verdict_of(site: Site, head: int, batch: int) -> dict[str, Any]:
+    """Return the certificate of one head as JSON values."""
     certificate = site.certificate
     if not _is_kept(site, head):
         reason = "This head was left out when the recording was made"

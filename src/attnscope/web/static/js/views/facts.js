@@ -30,6 +30,12 @@ export function mountFacts() {
   }
 }
 
+/** "Certificate: passed z 1.4 of 20, t .1 of 20; huggingface/sdpa, float32". @param {Site} site @param {number} head */
+export function certificateWords(site, head) {
+  const [route] = words(site, head)
+  return `Certificate: ${site.certificate[head]?.verdict ?? 'not kept'}${figures(site, head).join('')}; ${route}`
+}
+
 /** " z 1.4 of 20 · t 0.1 of 20" @param {Site} site @param {number} head */
 function figures(site, head) {
   const verdict = site.certificate[head]

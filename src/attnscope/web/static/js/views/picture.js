@@ -10,7 +10,7 @@ import { strongest } from '../pure/selection.js'
 import { isSite, listed, longName, nearest } from '../pure/sites.js'
 import { CALM } from '../session.js'
 import { card, showProgress } from './card.js'
-import { mountFacts } from './facts.js'
+import { certificateWords, mountFacts } from './facts.js'
 import { mount as mountFoot } from './foot.js'
 import { mount as mountHeatmap } from './heatmap.js'
 import { mountSeg } from './seg.js'
@@ -189,12 +189,13 @@ class Picture {
   #refused(site, head, result) {
     const verdict = site.certificate[head]
     const allowed = site.allowed?.z ?? null
-    const figures = verdict.z === null ? '' : `: residual ${fixed(verdict.z, 1)}${allowed === null ? '' : `, allowed ${count(allowed)}`}`
+    const figures = verdict.z === null ? '' : `: residual ${fixed(verdict.z, 1)}${allowed === null ? '' : `, allowed ${fixed(allowed, 1)}`}`
     const name = longName(site, result)
     this.#show(`${name} · Head ${head}`, '', false)
     const other = site.certificate.findIndex(({ verdict: word }) => word === 'passed')
     put(this.cards, card({
-      bad: true, title: `${name} head ${head} refused`, text: `Its rows do not re-add to the model’s output${figures}. Nothing of this head is drawn.`, hint: verdict.reason ?? '',
+      bad: true, title: `${name} head ${head} refused`, text: `Its rows do not re-add to the model’s output${figures}. Nothing of this head is drawn.`,
+      hint: `${sentence(verdict.reason)}In Python, weights(${head}, allow_uncertified=True) hands the numbers out all the same.`,
       button: other < 0 ? null : { label: `Go to head ${other}`, act: () => this.on.chooseHead(site, other) },
     }))
     return null
@@ -226,12 +227,12 @@ class Picture {
   /** The chosen row or column for the table. @param {import("../types.js").Way} way */
   table(way) {
     if (!this.#shown || this.body.hidden) return null
-    const { data: { i, j }, seen } = this.#shown
+    const { data: { i, j, head }, seen } = this.#shown
     if (!seen.values) return null
     const at = way === 'at' ? i : (j ?? i)
     const who = `${(way === 'at' ? seen.query : seen.key)(at).name} ${count(at)}`.trim()
     const word = (/** @type {number} */ k) => (way === 'at' ? seen.key : seen.query)(k).name
-    return { title: `${this.#title}: ${way === 'at' ? `where ${who} looks` : `who looks at ${who}`}`, head: way === 'at' ? 'key' : 'query', values: seen.values, word }
+    return { title: `${this.#title}: ${way === 'at' ? `where ${who} looks` : `who looks at ${who}`}`, head: way === 'at' ? 'key' : 'query', values: seen.values, word, certificate: certificateWords(seen.site, head) }
   }
 
   /** @param {import("../types.js").Token[]} tokens px of the longest label */
@@ -260,6 +261,9 @@ function rankOf(row, at) {
   if (!row || !(row[at] >= 0)) return null
   return { rank: rankIn(row[at], row), of: row.reduce((seen, weight) => seen + (weight >= 0 ? 1 : 0), 0) }
 }
+
+/** A reason as a sentence, with room after it. @param {string|null|undefined} text */
+const sentence = (text) => (text ? `${text[0].toUpperCase()}${text.slice(1).replace(/\.$/, '')}. ` : '')
 
 /** @param {Span} span */
 const range = ({ start, size }) => `${count(start)} to ${count(start + size - 1)}`
