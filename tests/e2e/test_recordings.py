@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGeneration
 
 from attnscope import record
 from attnscope.recording import Places
@@ -26,7 +26,7 @@ _COMMAND = str(Path(sys.executable).with_name("attnscope"))
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """An encoder with a decoder that wrote from its third token on, and the same as sums alone."""
+    """An encoder with a decoder that wrote from its third token on, that as sums alone, and twelve heads."""
     torch.manual_seed(6)
     sizes = {"vocab_size": 50, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
     model = T5ForConditionalGeneration(T5Config(**sizes, decoder_start_token_id=0)).eval()
@@ -40,7 +40,15 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         with torch.no_grad(), record(model, path=at / name, keep=keep) as recording:
             model(input_ids=ids, decoder_input_ids=ids[:, :5])
             recording.places = places
-    return [at / "pair", at / "sums"]
+    bert = BertModel(
+        BertConfig(
+            vocab_size=50, hidden_size=48, num_hidden_layers=1, num_attention_heads=12, intermediate_size=16
+        )
+    ).eval()
+    with torch.no_grad(), record(bert, path=at / "wide") as recording:
+        bert(torch.randint(1, 49, (1, 40)))
+        recording.places = {"encoder": Places(tuple({"text": f"word{i}"} for i in range(40)))}
+    return [at / "pair", at / "sums", at / "wide"]
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +119,30 @@ def test_what_the_model_wrote_stands_behind_a_rule(page: Explore) -> None:
     assert page.page.locator(".over .rule").count() == 2
     assert "written from 2 on" in page.text(".foot")
     assert page.page.get_by_role("option", name="d3, 3, written by the model").count() == 1
+
+
+def test_nothing_that_is_listed_is_cut_off(page: Explore) -> None:
+    go(page, model="wide", layer=0, head=11)
+    assert page.page.locator(".heads .scroll").evaluate("el => el.scrollWidth <= el.clientWidth")
+    last = page.page.locator(".flow .tok").last
+    assert last.get_attribute("aria-selected") == "true"
+    gaps = page.page.locator(".flow").first.evaluate(
+        """el => {
+            const top = el.getBoundingClientRect().top
+            return [...el.querySelectorAll('.tok')].map((chip) => chip.getBoundingClientRect().top - top)
+        }"""
+    )
+    assert gaps[0] < 0, "the strip is to be longer than its room"
+    assert min(abs(gap - 3) for gap in gaps) < 1, "a whole line stands at the top, with room for its ring"
+    room = page.page.locator(".flow").first.evaluate("el => el.clientHeight")
+    assert 0 < gaps[-1] < room - 30
+
+
+def test_a_row_as_a_table_carries_the_certificate_of_its_head(page: Explore) -> None:
+    go(page, model="wide", layer=0, head=11)
+    page.page.keyboard.press("t")
+    assert re.match(r"Certificate: passed z \S+ of 8, t \S+ of 8; huggingface/sdpa", page.text("dialog p"))
+    page.page.keyboard.press("Escape")
 
 
 def test_sums_without_weights_and_missing_predictions_are_said(page: Explore) -> None:

@@ -65,9 +65,11 @@ def test_a_layer_without_softmax_attention_says_so_and_leads_to_one_that_has_it(
     assert explore.text(".card h3") == "No softmax attention in layer 99"
     assert "no softmax attention. Layers 0, 1" in explore.text(".card")
     assert explore.text(".hd.gap") == "Mixer: a recurrence, no softmax attention"
-    explore.page.locator(".card button").click()
+    explore.page.locator(".card button").focus()
+    explore.page.keyboard.press("Enter")
     explore.settle()
     assert explore.page.locator(".plane").is_visible()
+    assert explore.page.evaluate("document.activeElement.matches('.hd[aria-selected=true]')")
 
 
 def test_a_long_run_shows_its_step_and_can_be_stopped(explore: Explore) -> None:

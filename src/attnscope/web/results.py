@@ -104,7 +104,7 @@ def _mean(entropy: Tensor, largest: Tensor) -> float | None:
 
 
 def seal_of(site: Site, head: int, batch: int) -> dict[str, Any]:
-    """Return what goes out with every number of a head: its verdict, what is allowed, and how it was heard."""
+    """Return what goes out with every number of a head: verdict, what is allowed, how it was heard."""
     limits = site.certificate.thresholds if site.certificate is not None else None
     return {
         **verdict_of(site, head, batch),

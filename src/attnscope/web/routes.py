@@ -4,6 +4,8 @@ floats.
 
 from __future__ import annotations
 
+import json
+
 import torch
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -15,6 +17,8 @@ from attnscope.models.texts import check_text, without_surrogates
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.numbers import FIXED, POLLED, number, place, span
 from attnscope.web.refusals import Json, Offer, Refusal, refuse
+from attnscope.web.results import seal_of
+from attnscope.web.views import Views
 from attnscope.web.wishes import wish
 from attnscope.web.worker import Worker
 
@@ -90,7 +94,7 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
         views, s, h = place(worker, run, site, head)
         rows = span(request, "rows", views.sites[s].tq)
         cols = span(request, "cols", views.sites[s].tk)
-        return _floats(views.grid(s, h, rows, cols))
+        return _floats(views.grid(s, h, rows, cols), **_seal(views, s, h))
 
     @api.get(head_path + "/sides")
     def sides(run: str, site: str, head: str) -> Response:
@@ -98,19 +102,21 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
         views, s, h = place(worker, run, site, head)
         found = views.sides(s, h)
         layout = ",".join(f"{name}:{len(values)}" for name, values in found.items())
-        return _floats(torch.cat(list(found.values())), **{"X-Layout": layout})
+        return _floats(torch.cat(list(found.values())), **{"X-Layout": layout}, **_seal(views, s, h))
 
     @api.get(head_path + "/row")
     def row(run: str, site: str, head: str, request: Request) -> Response:
         """Where query i looks."""
         views, s, h = place(worker, run, site, head)
-        return _floats(views.row(s, h, number(request, "i", 0, views.sites[s].tq)))
+        i = number(request, "i", 0, views.sites[s].tq)
+        return _floats(views.row(s, h, i), **_seal(views, s, h))
 
     @api.get(head_path + "/column")
     def column(run: str, site: str, head: str, request: Request) -> Response:
         """Who looks at key j."""
         views, s, h = place(worker, run, site, head)
-        return _floats(views.column(s, h, number(request, "j", 0, views.sites[s].tk)))
+        j = number(request, "j", 0, views.sites[s].tk)
+        return _floats(views.column(s, h, j), **_seal(views, s, h))
 
     @api.get(head_path + "/cell")
     def cell(run: str, site: str, head: str, request: Request) -> Json:
@@ -118,7 +124,8 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
         views, s, h = place(worker, run, site, head)
         i = number(request, "i", 0, views.sites[s].tq)
         j = number(request, "j", 0, views.sites[s].tk)
-        return Json(views.cell(s, h, i, j), headers=FIXED)
+        certificate = seal_of(views.sites[s], h, views.look.batch)
+        return Json({**views.cell(s, h, i, j), "certificate": certificate}, headers=FIXED)
 
 
 def _wish(body: bytes) -> tuple[str, str]:
@@ -129,6 +136,11 @@ def _wish(body: bytes) -> tuple[str, str]:
         if not isinstance(found.get(name), str):
             raise Refusal(400, f"{name!r} is missing or no string", wanted=wanted)
     return found["model"], found["text"]
+
+
+def _seal(views: Views, site: int, head: int) -> dict[str, str]:
+    """Return the header that carries a head's certificate: JSON in ASCII."""
+    return {"X-Certificate": json.dumps(seal_of(views.sites[site], head, views.look.batch))}
 
 
 def _floats(values: Tensor, **headers: str) -> Response:

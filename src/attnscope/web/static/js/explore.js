@@ -59,7 +59,7 @@ class Explore {
       leave: () => this.heads.focus(),
       scale: (scale) => this.change({ scale }, 'scale'),
       hide: (hide) => this.change({ hide }, 'hide'),
-      chooseHead: (site, head) => this.change({ ...address(site, this.result()), head }, 'head'),
+      chooseHead: (site, head) => [this.chooseHead({ kind: 'site', site, first: 0 }, head), requestAnimationFrame(() => this.heads.focus())], // the card's button goes away with the focus
       offer: (text) => this.run(this.state.model ?? '', text),
       again: () => this.again(),
       cancel,

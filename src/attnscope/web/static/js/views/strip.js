@@ -86,7 +86,7 @@ class Strip {
   /** Scrolls inside the strip alone, to whole lines. @param {HTMLElement} chip */
   #reveal(chip) {
     const { flow } = this
-    const top = (/** @type {HTMLElement} */ el) => el.offsetTop - flow.offsetTop - GAP
+    const top = (/** @type {HTMLElement} */ el) => el.getBoundingClientRect().top - flow.getBoundingClientRect().top + flow.scrollTop - GAP
     const [from, end] = [top(chip), top(chip) + chip.offsetHeight + 2 * GAP]
     if (from >= flow.scrollTop && end <= flow.scrollTop + flow.clientHeight) return
     const first = this.#chips.find((other) => top(other) >= end - flow.clientHeight)
