@@ -6,6 +6,7 @@ ATTNSCOPE_FUZZED=500 makes as many; 60 otherwise.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -80,13 +81,20 @@ def sealed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def reheaded(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Changes the header of a safetensors file."""
+    """Changes the header of a safetensors file, and what the manifest says of the file's length and header."""
     data = file.read_bytes()
     (count,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + count])
     change(header)
-    text = json.dumps(header).encode().ljust(count)
-    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + count :])
+    text = json.dumps(header, separators=(",", ":")).encode().ljust(count)
+    start = struct.pack("<Q", len(text)) + text
+    file.write_bytes(start + data[8 + count :])
+
+    def tell(manifest: dict[str, Any]) -> None:
+        (entry,) = (one for one in manifest["runs"][0]["sites"] if one["file"] == file.name)
+        entry.update(bytes=file.stat().st_size, header=hashlib.sha256(start).hexdigest())
+
+    sealed(file.parent, tell)
 
 
 def some_place(tree: Any, chance: random.Random) -> tuple[Any, Any]:
@@ -184,7 +192,8 @@ def odd_words(file: Path, chance: random.Random) -> None:
 HARMS = [cut, flip, flip, stretch, foreign, odd, long_header, odd_header, odd_offsets, odd_manifest,
          odd_manifest, odd_words]  # fmt: skip
 OF_DATA = (long_header, odd_header, odd_offsets)
-SEALED = (odd_manifest,)
+SEALED = (odd_manifest, odd_header, odd_offsets)
+"""What somebody does who also makes the checksums anew."""
 
 
 @pytest.fixture
@@ -251,6 +260,29 @@ def test_a_manifest_cannot_name_what_is_no_file_of_its_folder(name: Any, said: s
     shutil.copy(saved / "run0000-site0000.safetensors", saved.parent / "outside")
     sealed(saved, lambda manifest: manifest["runs"][0]["sites"][0].update(file=name))
     with pytest.raises(BrokenRecording, match=said):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"shape": [2, -37, 6, 13]}, r"q has a shape of \[2, -37, 6, 13\]"),
+        ({"shape": [2, 37, 6, 12]}, r"q has a shape of \[2, 37, 6, 12\] of F32 in 23,088 bytes"),
+        ({"shape": [2, 6, 37, 13]}, r"q is \(2, 37, 6, 13\), and \(2, 6, 37, 13\) fits its site"),
+        ({"shape": [2**40, 2**40]}, "q has a shape of"),
+        ({"data_offsets": [64, 64 + 23088]}, "begins at"),
+        ({"data_offsets": [-8, 23080]}, "q has a shape of"),
+        ({"data_offsets": [0]}, "its header cannot be read"),
+        ({"dtype": "F31"}, "its header cannot be read"),
+        ({"dtype": None}, "its header cannot be read"),
+        ({"shape": None}, "its header cannot be read"),
+    ],
+)
+def test_a_header_that_cannot_be_is_refused_though_every_checksum_fits(
+    change: dict[str, Any], said: str, saved: Path
+) -> None:
+    reheaded(saved / "run0000-site0000.safetensors", lambda header: header["q"].update(change))
+    with pytest.raises(BrokenRecording, match=rf"run0000-site0000\.safetensors: .*{said}"):
         load(saved)
 
 

@@ -137,6 +137,17 @@ def test_what_is_not_a_recording_is_not_replaced(
     assert len(load(recording.save(tmp_path / "new" / "deep")).sites) == 1
 
 
+def test_a_folder_whose_manifest_is_a_pipe_is_no_recording_and_nobody_waits_for_it(
+    tmp_path: Path, make_site: MakeSite, recording_of: RecordingOf
+) -> None:
+    (tmp_path / "look").mkdir()
+    os.mkfifo(tmp_path / "look" / "manifest.json")
+    with pytest.raises(RecordingError, match="look exists and is not a recording"):
+        recording_of(make_site()).save(tmp_path / "look")
+    with pytest.raises(RecordingError, match=r"manifest\.json: it is no regular file"):
+        load(tmp_path / "look")
+
+
 def test_a_save_that_fails_leaves_the_old_one(
     saved: Path, make_site: MakeSite, recording_of: RecordingOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attnscope.errors import AttnscopeError, BrokenRecording
+from attnscope.errors import BrokenRecording
 from attnscope.recording.calls import REACHES
 from attnscope.recording.files import CHANGED, broken, read_whole
 from attnscope.recording.header import Header, read_header
@@ -113,7 +113,7 @@ def recording_from(
     except MALFORMED as error:
         if isinstance(error, BrokenRecording):
             raise
-        said_so = str(error) if isinstance(error, AttnscopeError) else repr(error)
+        said_so = str(error) if isinstance(error, ValueError) else repr(error)
         raise broken(path, f"an entry is missing or malformed ({said_so})") from error
     return Recording(runs, said["tokens"], said["model"], missing, said["keep"], places)
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from attnscope.errors import RecordingError
+from attnscope.errors import BrokenRecording, RecordingError
 from attnscope.recording.entries import shelf_of
+from attnscope.recording.files import opened
 from attnscope.recording.folders import begin, one_at_a_time, put_in_place, sync
 from attnscope.recording.manifest import FORMAT, LARGEST, NAME, VERSION, describe, libraries, seal
 from attnscope.recording.ondisk import Home
@@ -190,8 +191,9 @@ def _refuse_foreign(path: Path) -> None:
 
 def _is_ours(manifest: Path) -> bool:
     try:
-        return FORMAT in manifest.read_bytes()[:4096].decode("utf-8", "replace")
-    except OSError:
+        with opened(manifest) as file:
+            return FORMAT in file.read(4096).decode("utf-8", "replace")
+    except (BrokenRecording, OSError):
         return False
 
 
