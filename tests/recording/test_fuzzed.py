@@ -81,7 +81,7 @@ def sealed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def reheaded(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Changes the header of a safetensors file, and what the manifest says of the file's length and header."""
+    """Changes the header of a safetensors file, and its length and header in the manifest."""
     data = file.read_bytes()
     (count,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + count])
