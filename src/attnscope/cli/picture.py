@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from attnscope.cli.rows import shown
+from attnscope.cli.printing import certified
+from attnscope.cli.rows import certificate, shown
 from attnscope.lesson.drawing import INK_2, INK_3, colour_map, figure, look
 from attnscope.lesson.numbers import count, typed, weight
 from attnscope.maps import HIDDEN, Part, Pyramid, part_of
@@ -60,7 +61,8 @@ def draw(recording: Recording, site: Site, pyramid: Pyramid, wish: Wish, *, head
         place = f"{model} · {site.name} · layer {site.layer}, head {head}"
         high = made.get_figheight()
         made.text(0.12 / WIDTH, 1 - 0.12 / high, place, va="top", fontsize=12, parse_math=False)
-        told = "\n".join([_grid_line(site, wish), _left_out(pyramid, site), _certified(site, head, batch)])
+        verdict = {"certificate": certificate(site, head, batch=batch), "route": site.route}
+        told = "\n".join([_grid_line(site, wish), _left_out(pyramid), certified(verdict)])
         made.text(0.12 / WIDTH, 0.1 / high, told, va="bottom", fontsize=8.5, color=INK_2)
     return made
 
@@ -229,7 +231,7 @@ def _grid_line(site: Site, wish: Wish) -> str:
     return f"{cut} to {count(wish.cols.stop - 1)} of {said}; hatch: not visible, exactly 0"
 
 
-def _left_out(pyramid: Pyramid, site: Site) -> str:
+def _left_out(pyramid: Pyramid) -> str:
     """Return how much the first key takes, and how much of a row goes to no key at all."""
     sides = pyramid.sides
     total, largest = float(sides.received.double().sum()), int(sides.received.argmax())
@@ -242,15 +244,3 @@ def _left_out(pyramid: Pyramid, site: Site) -> str:
             f"{weight(float(sides.sink.double().mean()))} of a row, in the mean, goes to a learned sink"
         )
     return "; ".join(said)
-
-
-def _certified(site: Site, head: int, batch: int) -> str:
-    """Return the certificate of a head in words."""
-    exact = {True: "; bit-exact", False: "", None: ""}[site.bit_exact]
-    certificate = site.certificate
-    if certificate is None:
-        return f"no certificate, heard by {site.route}{exact}"
-    at = site.head_at(head)
-    z = float(certificate.z[batch, at])
-    figures = f" (residual {z:.1f}, allowed {certificate.thresholds.z:g})" if z == z else ""
-    return f"certificate {certificate.verdict[batch][at]}{figures}, heard by {site.route}{exact}"

@@ -45,7 +45,7 @@ def print_cell(cell: dict[str, Any], form: str | None) -> None:
         click.echo(f"{_title(cell)}, key {cell['j']} {_quoted(cell['key'])}")
         for line in _receipt(fields):
             click.echo(line)
-        click.echo(f"  {_certificate(cell)}")
+        click.echo(f"  {certified(cell)}")
 
 
 def print_cells(cells: list[dict[str, Any]], left_out: list[str], form: str | None) -> None:
@@ -120,12 +120,12 @@ def _facts(row: dict[str, Any]) -> str:
     facts = [f"{row['seen']:,} keys visible", f"entropy {row['entropy']:.4f} nats"]
     if row["sink"]:
         facts.append(f"{row['sink']:.4f} of the row goes to a learned sink")
-    facts.append(_certificate(row))
+    facts.append(certified(row))
     equal = {True: "logits bit-equal with and without looking", False: "logits differ when looked at"}
     return "; ".join([*facts, *([equal[row["bit_equal"]]] if row["bit_equal"] is not None else [])])
 
 
-def _certificate(place: dict[str, Any]) -> str:
+def certified(place: dict[str, Any]) -> str:
     """Return the certificate of a head in words, with the route by which it was heard."""
     found = place["certificate"]
     if found is None:

@@ -115,19 +115,20 @@ def _place(look: Look, site: Site, head: int, i: int) -> dict[str, Any]:
         "name": site.name,
         "route": site.route,
         "dtype": str(site.dtype).removeprefix("torch."),
-        "certificate": _certificate(site, site.head_at(head)),
+        "certificate": certificate(site, head),
     }
 
 
-def _certificate(site: Site, at: int) -> dict[str, Any] | None:
-    certificate = site.certificate
-    if certificate is None:
+def certificate(site: Site, head: int, *, batch: int = 0) -> dict[str, Any] | None:
+    """Return the verdict on a head with its figures and what is allowed; None where there is none."""
+    found, at = site.certificate, site.head_at(head)
+    if found is None:
         return None
     return {
-        "verdict": certificate.verdict[0][at],
-        "z": float(certificate.z[0, at]),
-        "allowed_z": certificate.thresholds.z,
-        "t": float(certificate.t[0, at]),
-        "allowed_t": certificate.thresholds.t,
-        "reason": certificate.reason[0][at],
+        "verdict": found.verdict[batch][at],
+        "z": float(found.z[batch, at]),
+        "allowed_z": found.thresholds.z,
+        "t": float(found.t[batch, at]),
+        "allowed_t": found.thresholds.t,
+        "reason": found.reason[batch][at],
     }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import torch
 from jaxtyping import Bool, Float
@@ -20,7 +19,7 @@ from attnscope.core.visible import Visible
 from attnscope.core.walk import SHORT_GAP, normaliser_of
 from attnscope.errors import ShapeError
 from attnscope.recording import Site
-from attnscope.recording.blocks import weights_block
+from attnscope.recording.blocks import overlap, weights_block
 from attnscope.recording.site import LARGEST_BLOCK
 
 ROWS, COLUMNS = 256, 1_024
@@ -42,11 +41,10 @@ class Piece:
     logs: Float[Tensor, "r c"] | None = field(default=None, repr=False)
 
     def within(self, rows: slice, cols: slice) -> tuple[Tensor, int, int]:
-        """The part of it in these rows and columns, with its first row and column."""
-        i, j = max(rows.start, self.rows.start), max(cols.start, self.cols.start)
-        down = slice(i - self.rows.start, min(rows.stop, self.rows.stop) - self.rows.start)
-        along = slice(j - self.cols.start, min(cols.stop, self.cols.stop) - self.cols.start)
-        return self.weights[down, along], i, j
+        """The part of it in these rows and columns, and the row and column of them at which it begins."""
+        here, down = overlap(rows, self.rows)
+        there, along = overlap(cols, self.cols)
+        return self.weights[down, along], here.start, there.start
 
     def entropy(self) -> Float[Tensor, " r"]:
         """What the piece adds to the entropy of its rows, in nats."""
@@ -64,8 +62,8 @@ class Head:
 
     weights: any block, as the recording shows it.   seen: which cells of a block are visible, (r c) bool.
     visible: what its rows see, of this head alone (b = h = 1); where a mask is a rule, ask `seen`.   sink:
-    the weight of each row on a learned sink, (tq), or None.   large: larger blocks at fixed places; None
-    where rows are replayed whole.
+    the weight of each row on a learned sink, (tq), or None.   large: larger blocks at fixed places, on the
+    device of q; None where rows are replayed whole. All else is on the CPU.
     """
 
     tq: int
@@ -121,7 +119,10 @@ def of_site(site: Site, head: int, *, batch: int = 0, allow_uncertified: bool = 
 
     Raises NotKept, Uncertified for a head whose certificate was refused, ShapeError.
     """
-    shown = partial(site.weights, head, batch=batch, allow_uncertified=allow_uncertified)
+
+    def shown(rows: slice, cols: slice) -> Tensor:
+        return site.weights(head, rows, cols, batch=batch, allow_uncertified=allow_uncertified).cpu()
+
     nothing = slice(0, 0)
     shown(nothing, nothing)  # raises what there is to raise
     at, batch = site.head_at(head), batch % site.batch
@@ -161,7 +162,7 @@ def _of_bound(bound: Bound, normaliser: Normaliser, head: int, batch: int) -> He
 
     @torch.no_grad()
     def shown(rows: slice, cols: slice) -> Tensor:
-        return weights_block(bound, normaliser, rows, cols, head=head, batch=batch)
+        return weights_block(bound, normaliser, rows, cols, head=head, batch=batch).cpu()
 
     @torch.no_grad()
     def large(rows: slice, cols: slice) -> Piece:
@@ -176,7 +177,7 @@ def _of_bound(bound: Bound, normaliser: Normaliser, head: int, batch: int) -> He
 
     def seen(rows: slice, cols: slice) -> Tensor:
         found = bound.visible.tile(rows, cols, heads=heads, batch=batches)[0, 0]
-        return found.expand(rows.stop - rows.start, cols.stop - cols.start)
+        return found.expand(rows.stop - rows.start, cols.stop - cols.start).cpu()
 
     return Head(
         bound.shape.tq, bound.shape.tk, bound.offset, shown, seen, _alone(bound.visible, head, batch),
@@ -187,8 +188,8 @@ def _of_bound(bound: Bound, normaliser: Normaliser, head: int, batch: int) -> He
 def _alone(visible: Visible, head: int, batch: int) -> Visible:
     """What one head's rows see. A rule stays as it is: it is not asked for here."""
     b, h = (min(at, size - 1) for at, size in zip((batch, head), visible.lo.shape[:2], strict=True))
-    lo, hi = (edge[b : b + 1, h : h + 1] for edge in (visible.lo, visible.hi))
-    valid = None if visible.valid is None else visible.valid[batch : batch + 1]
+    lo, hi = (edge[b : b + 1, h : h + 1].cpu() for edge in (visible.lo, visible.hi))
+    valid = None if visible.valid is None else visible.valid[batch : batch + 1].cpu()
     return replace(visible, lo=lo, hi=hi, b=1, h=1, valid=valid)
 
 
@@ -198,4 +199,4 @@ def _sink(bound: Bound, normaliser: Normaliser, heads: slice, batches: slice) ->
         return None
     peak, logsum = normaliser.peak[batches, heads], normaliser.logsum[batches, heads]  # (1 1 tq)
     score = column[..., None].expand(*peak.shape, 1)
-    return (shifted(bound, score, peak)[..., 0] - logsum).exp()[0, 0]
+    return (shifted(bound, score, peak)[..., 0] - logsum).exp()[0, 0].cpu()

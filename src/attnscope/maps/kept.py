@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from attnscope.maps.pixels import maxima, sums
+from attnscope.recording.blocks import overlap
 
 PLANES = ("sum", "max", "seen")
 """What is kept of a pixel, float32 each; counts of visible cells only where a mask is a rule."""
@@ -48,11 +49,8 @@ class Bands:
             top = at * self.height
             for run in self.bands[at]:
                 high, wide = run.values.shape[1:]
-                i, i_stop = max(rows.start, top), min(rows.stop, top + high)
-                j, j_stop = max(cols.start, run.first), min(cols.stop, run.first + wide)
-                if i < i_stop and j < j_stop:
-                    part = run.values[:, i - top : i_stop - top, j - run.first : j_stop - run.first]
-                    found[:, i - rows.start : i_stop - rows.start, j - cols.start : j_stop - cols.start] = (
-                        part
-                    )
+                here, down = overlap(rows, slice(top, top + high))
+                there, along = overlap(cols, slice(run.first, run.first + wide))
+                if here.start < here.stop and there.start < there.stop:
+                    found[:, here, there] = run.values[:, down, along]
         return found

@@ -67,7 +67,8 @@ def largest_cells(pyramid: Pyramid, n: int = 20, *, skip_first: bool = False, ne
 
     skip_first: leave out the first key that any row sees (the first token, past the padding on its left).
     near: leave out keys closer than so many positions to their query: 1 leaves out the query's own, 2 its
-    neighbours too. Of equal weights the upper left come first.
+    neighbours too. Of equal weights the upper left come first. What is kept is float32: weights of float64
+    are told apart no finer where the list ends.
 
     Raises RecordingError for what cannot be counted, and where `near` is asked of cross attention.
     """

@@ -13,6 +13,7 @@ from attnscope.maps.geometry import SIDE, Geometry
 from attnscope.maps.pyramid import Pyramid
 from attnscope.maps.tile import Reduction
 from attnscope.models.reading import HIDDEN
+from attnscope.recording.blocks import overlap
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,8 @@ def part_of(
     for row in range(i.start // SIDE, -(-i.stop // SIDE)):
         for col in range(j.start // SIDE, -(-j.stop // SIDE)):
             tile = pyramid.tile(level, row, col).values(reduction)
-            here, own = _overlap(i, row * SIDE, tile.shape[0])
-            there, column = _overlap(j, col * SIDE, tile.shape[1])
+            here, own = overlap(i, _pixels(row, tile.shape[0]))
+            there, column = overlap(j, _pixels(col, tile.shape[1]))
             values[here, there] = tile[own, column]
     covered = [
         slice(cut.start * cells, min(cut.stop * cells, size))
@@ -65,7 +66,6 @@ def _level(geometry: Geometry, rows: slice, cols: slice, most: int) -> int:
     return 0
 
 
-def _overlap(asked: slice, first: int, size: int) -> tuple[slice, slice]:
-    """Where a tile's pixels go in the part, and which of its own they are."""
-    start, stop = max(asked.start, first), min(asked.stop, first + size)
-    return slice(start - asked.start, stop - asked.start), slice(start - first, stop - first)
+def _pixels(at: int, size: int) -> slice:
+    """The pixels of a tile at place `at`."""
+    return slice(at * SIDE, at * SIDE + size)

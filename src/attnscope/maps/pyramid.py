@@ -136,8 +136,8 @@ class Pyramid:
                 down = sums_down(piece.weights, base)
                 for plane, what in enumerate(self._planes(piece, down)):
                     values[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
-                received[piece.cols] += down.sum(dim=0)
-                entropy[here] += piece.entropy()
+                received[piece.cols] += down.sum(dim=0).cpu()
+                entropy[here] += piece.entropy().cpu()
             fine.append(Run(first, values))
         self._entropy[rows] = entropy.clamp(min=0).float()
         self._received += received
@@ -167,8 +167,8 @@ class Pyramid:
         size = tuple(-(-(cut.stop - cut.start) // cells) for cut in (rows, cols))
         found = torch.zeros(2, *size)
         for piece in self.head.pieces(rows, cols):
-            part, i, j = piece.within(rows, cols)
-            top, left = (i - rows.start) // cells, (j - cols.start) // cells
+            part, top, left = piece.within(rows, cols)
+            top, left = top // cells, left // cells
             for plane, what in enumerate((sums(part, cells), maxima(part, cells))):
                 found[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
         return found

@@ -27,8 +27,8 @@ def weights_block(
     for i in _places(rows, bound.shape.tq, ROWS):
         for j in _places(cols, bound.shape.tk, COLUMNS):
             tile = weights(bound, normaliser, i, j, heads=heads, batch=batches)[0, 0]
-            here, from_tile = _overlap(rows, i)
-            there, column_of_tile = _overlap(cols, j)
+            here, from_tile = overlap(rows, i)
+            there, column_of_tile = overlap(cols, j)
             block[here, there] = tile[from_tile, column_of_tile]
     return block
 
@@ -38,7 +38,7 @@ def _places(asked: slice, size: int, step: int) -> list[slice]:
     return [slice(i, min(i + step, size)) for i in range(first, asked.stop, step)]
 
 
-def _overlap(asked: slice, tile: slice) -> tuple[slice, slice]:
-    """Where a tile's cells go in the block, and which of its cells they are."""
+def overlap(asked: slice, tile: slice) -> tuple[slice, slice]:
+    """Where a tile's cells go in the block that was asked for, and which of its own they are."""
     start, stop = max(asked.start, tile.start), min(asked.stop, tile.stop)
     return slice(start - asked.start, stop - asked.start), slice(start - tile.start, stop - tile.start)
