@@ -5,6 +5,7 @@
     ├── DtypeError                  a dtype that attention has no meaning for
     ├── ScoringError                a scale, bias, softcap or sink that cannot be
     │   └── MaskError               a mask that cannot be
+    ├── Cancelled                   a long walk that was told to stop
     ├── RecordingError
     │   ├── NothingRecorded         the model ran, and no attention was seen
     │   ├── NotKept                 asked for what the recording left out
@@ -58,6 +59,10 @@ class ScoringError(AttnscopeError):
 
 class MaskError(ScoringError):
     """A mask that cannot be."""
+
+
+class Cancelled(AttnscopeError):
+    """A long walk that was told to stop."""
 
 
 class RecordingError(AttnscopeError):

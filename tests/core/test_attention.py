@@ -69,7 +69,7 @@ LONG = """
 import resource, torch
 from attnscope.core import masks
 from attnscope.core.attention import attention
-from attnscope.core.walk import normaliser
+from attnscope.core.engine import normaliser
 
 torch.set_num_threads(1)
 q, k, v = (torch.randn(1, 1, 100_000, 16) for _ in range(3))

@@ -16,7 +16,7 @@ from attnscope.core.certificate import Certificate, certify
 from attnscope.core.masks import causal, from_tensor, full, padding, window
 from attnscope.core.scoring import Scoring
 from attnscope.core.verdict import thresholds_of
-from attnscope.core.walk import normaliser
+from attnscope.core.engine import normaliser
 from attnscope.errors import ShapeError
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -17,12 +18,13 @@ from attnscope.core import masks, walk
 from attnscope.core.bias import KeyBias, RelativeBias, TensorBias
 from attnscope.core.certificate import certify
 from attnscope.core.dense import Steps, steps
+from attnscope.core.engine import normaliser, normaliser_of
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.keystats import KeyStats
 from attnscope.core.mask import Mask
 from attnscope.core.rowstats import RowStats, first_keys, no_rows_seen, row_stats
 from attnscope.core.scoring import Bound, Scoring
-from attnscope.core.tile import Normaliser, weigh
+from attnscope.core.tile import Normaliser, weigh, weighed
 from attnscope.core.top import top_of
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
@@ -56,6 +58,9 @@ def dense(found: Steps, *, offset: int, block: int, first: Tensor) -> dict[str, 
             result["block_sum"][..., m, n] = w[cut].sum(dim=(-2, -1))
             result["block_max"][..., m, n] = w[cut].amax(dim=(-2, -1))
             result["block_seen"][..., m, n] = seen[cut].sum(dim=(-2, -1))
+    bins = torch.tensor([bin_by_hand(d) for d in range(int(distance.max()) + 1)])
+    of_cell = torch.nn.functional.one_hot(bins[distance.long()]).double()  # (tq tk bins)
+    result["mass_by_distance"] = torch.einsum("bhij,ijn->bhn", w, of_cell)
     at_first = w.gather(-1, first[:, None, None, None].expand(*w.shape[:3], 1))[..., 0]
     lse, lse_keys = found.normaliser, found.lse_keys
     return result | {
@@ -70,6 +75,11 @@ def dense(found: Steps, *, offset: int, block: int, first: Tensor) -> dict[str, 
         "seen": keys,
         "empty_rows": (~seen.any(dim=-1)).sum(dim=-1),
     }
+
+
+def bin_by_hand(distance: int) -> int:
+    """0 .. 64 each alone, then 65 to 128, 129 to 256 ..."""
+    return distance if distance <= 64 else 64 + math.ceil(math.log2(distance / 64))
 
 
 def by_hand(found: Steps, top: int) -> tuple[Tensor, Tensor]:
@@ -93,6 +103,8 @@ def hold(summary: Summary, found: Steps, scoring: Scoring, bound: Bound, dtype: 
         if name in ("seen", "block_seen"):
             got = got.expand_as(tensor)
         room = close * bound.shape.tk if name.startswith("distance") else close
+        if name == "mass_by_distance":  # bins past the farthest visible pair are 0
+            tensor = torch.nn.functional.pad(tensor, (0, got.shape[-1] - tensor.shape[-1]))
         torch.testing.assert_close(
             got, tensor.double(), rtol=close, atol=room, equal_nan=True, msg=lambda m, n=name: f"{n}: {m}"
         )
@@ -243,9 +255,10 @@ def test_a_given_normaliser_changes_nothing() -> None:
     own = summarize(q, k, masks.causal())
     for rows in (None, slice(3, 9)):
         given_ = summarize(
-            q, k, masks.causal(), normaliser=walk.normaliser(q, k, masks.causal(), rows), rows=rows
+            q, k, masks.causal(), normaliser=normaliser(q, k, masks.causal(), rows), rows=rows
         )
-        assert torch.equal(given_.entropy, own.entropy[:, :, rows or slice(None)])
+        want = own.entropy[:, :, rows or slice(None)]
+        torch.testing.assert_close(given_.entropy, want, rtol=0, atol=0 if rows is None else 1e-6)
 
 
 def test_a_summary_with_v_and_out_carries_the_certificate_of_the_call() -> None:
@@ -270,7 +283,7 @@ def test_tiles_outside_the_visible_spans_are_never_computed() -> None:
         return plain(self, rows, cols, **more)
 
     with mock.patch.object(Bound, "tile", counting):
-        summarize(q, k, masks.window(31), normaliser=walk.normaliser(q, k, masks.window(31)))
+        summarize(q, k, masks.window(31), normaliser=normaliser(q, k, masks.window(31)))
     assert cells < 2 * 4096 * (256 + 32)  # once for the normaliser, once for the summary
 
 
@@ -283,7 +296,7 @@ def halves(
     """The states of the keys before and from `cut`, each on its own normaliser or both on the final one."""
     q, k, scoring = call
     bound = scoring.bind(q, k)
-    last = walk.normaliser_of(bound)
+    last = normaliser_of(bound)
     states, first = [], first_keys(bound.visible)
     for cols in (slice(0, cut), slice(cut, k.shape[2])):
         if cols.stop == cols.start:
@@ -293,9 +306,14 @@ def halves(
         peak = tile.scores.amax(dim=-1)
         total = (tile.scores - peak.masked_fill(peak == -torch.inf, 0)[..., None]).exp().sum(dim=-1)
         mine = Normaliser(peak, total.masked_fill(peak == -torch.inf, 1).log()) if own else last
-        weights = weigh(bound, tile, mine.peak, mine.logsum)
-        states.append(row_stats(bound, tile, weights, mine.peak, mine.logsum, top=2, first=first))
+        top = top_of(tile.scores, 2, cols.start)
+        seen, wide = weighed(bound, tile, mine.peak, mine.logsum), in_float64(mine)
+        states.append(row_stats(bound, tile, seen, wide, first=first, top=top))
     return bound, last, states
+
+
+def in_float64(normaliser: Normaliser) -> Normaliser:
+    return Normaliser(normaliser.peak.double(), normaliser.logsum.double())
 
 
 def same(one: RowStats, two: RowStats) -> None:
@@ -346,10 +364,10 @@ def test_merging_is_associative(call: tuple[Tensor, Tensor, Scoring], one: int, 
 def test_what_keys_receive_adds_over_rows(call: tuple[Tensor, Tensor, Scoring], cut: int, block: int) -> None:
     q, k, scoring = call
     bound = scoring.bind(q, k)
-    last, span = walk.normaliser_of(bound), slice(0, q.shape[2])
+    last, span = normaliser_of(bound), slice(0, q.shape[2])
     parts = []
     for rows in (slice(0, min(cut, q.shape[2])), slice(min(cut, q.shape[2]), q.shape[2])):
-        part = KeyStats(bound, rows=span, block=block)
+        part = KeyStats(bound, rows=span, start=0, block=block)
         if rows.stop > rows.start:
             tile = bound.tile(rows, slice(0, k.shape[2]))
             part.take(tile, weigh(bound, tile, last.peak[..., rows], last.logsum[..., rows]))

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from attnscope.core import masks
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.dense import steps
+from attnscope.core.engine import normaliser
 from attnscope.core.normaliser import RowState, nothing_seen
 from attnscope.core.positions import alibi
 from attnscope.core.scoring import Scoring, as_scoring
 from attnscope.core.tile import Normaliser, weights
-from attnscope.core.walk import TILE_CELLS, TILE_ROWS, normaliser, walk
+from attnscope.core.walk import TILE_CELLS, TILE_ROWS, walk
 
 MASKS = {
     "full": masks.full(),

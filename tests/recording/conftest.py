@@ -19,7 +19,7 @@ from attnscope.core.fold import summarize
 from attnscope.core.masks import causal, documents, padding, rule, window
 from attnscope.core.replay import Reach
 from attnscope.core.scoring import Scoring
-from attnscope.core.walk import normaliser
+from attnscope.core.engine import normaliser
 from attnscope.recording import Recording, Run, Site
 from attnscope.recording.shelf import InMemory
 

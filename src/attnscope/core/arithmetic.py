@@ -51,6 +51,11 @@ class Arithmetic:
         if not 0.0 <= self.dropout <= 1.0:
             raise ScoringError(f"Arithmetic(dropout={self.dropout})", wanted="A probability from 0 to 1")
 
+    def rounds_weights(self, dtype: torch.dtype) -> bool:
+        """Whether something is rounded, beside `dtype`, on the way from scores to weights."""
+        steps = (self.softmax, self.weights, self.scores if self.subtract_max else None)
+        return any(step is not None and step != dtype for step in steps)
+
 
 EXACT = Arithmetic()
 """Nothing rounded: every step in the compute dtype."""

@@ -27,12 +27,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attnscope.core.engine import engine_of
 from attnscope.core.mask import Mask
 from attnscope.core.probe import Probe, ProbeSums, probe
 from attnscope.core.scoring import Bound, Scoring, as_scoring, check_values
-from attnscope.core.tile import Normaliser, weigh
+from attnscope.core.tile import Normaliser
 from attnscope.core.verdict import NOT_CERTIFIABLE, Measured, Thresholds, judge, measure, thresholds_of
-from attnscope.core.walk import row_blocks, state_of_rows, walk_columns
+from attnscope.core.walk import row_blocks
 from attnscope.errors import ShapeError
 from attnscope.shapes import Key, Out, Query, Value
 
@@ -122,7 +123,10 @@ def certify_parts(
         if without is not None:
             return [without] * len(chosen)
         looking = probe(bound, v, out, seed=seed, evening=evening)
-        blocks = [_block(bound, looking, normaliser, block) for block in row_blocks(bound)]
+        engine, blocks = engine_of(bound), []
+        for block in row_blocks(bound):
+            given = engine.normaliser(bound, block) if normaliser is None else normaliser.of_rows(block)
+            blocks.append(engine.probe(bound, looking, block, given))
         nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, looking.count, q.device)
         sums = ProbeSums.over_rows([nothing, *blocks])
         return [conclude(bound, looking, sums, chosen=one, route=route) for one in chosen]
@@ -190,19 +194,6 @@ def check_out(bound: Bound, v: Value, out: Out) -> None:
             hint="out is meant before the output projection; out.transpose(1, 2) where a model returns it as "
             "(batch, queries, heads, width)",
         )
-
-
-def _block(bound: Bound, looking: Probe, given: Normaliser | None, rows: slice) -> ProbeSums:
-    """The sums of one block of rows, over its tiles."""
-    if given is None:
-        given, own = state_of_rows(bound, rows).normaliser(), slice(None)
-    else:
-        own = rows
-    sums = ProbeSums.none(bound.shape.b, bound.shape.h, rows.stop - rows.start, looking.count, bound.q.device)
-    for tile in walk_columns(bound, rows):
-        weights = weigh(bound, tile, given.peak[..., own], given.logsum[..., own])
-        sums = sums.merge(looking.of_tile(tile, weights))
-    return sums
 
 
 def _chosen(bound: Bound, rows: Chosen) -> Tensor | None:

@@ -1,5 +1,4 @@
-"""The summary of a call: one walk over its visible tiles, row by row block, and what each tile adds to
-three states.
+"""The summary of a call: an engine's walk over its visible tiles, and what becomes of the states it makes.
 
 Pass 1 over a block of rows makes its normaliser, where none is given; pass 2 makes everything else.
 """
@@ -13,14 +12,16 @@ from torch import Tensor
 
 from attnscope.core.arithmetic import rounded
 from attnscope.core.certificate import Certificate, check_out, conclude, not_measured
-from attnscope.core.keystats import KeyStats
+from attnscope.core.engine import Wanted, engine_of, one_after_another
+from attnscope.core.keystats import KeyStats, check_block
 from attnscope.core.mask import Mask
 from attnscope.core.probe import Probe, ProbeSums, probe
-from attnscope.core.rowstats import RowStats, first_keys, no_rows_seen, over_rows, row_stats
+from attnscope.core.progress import Progress, report, shares
+from attnscope.core.rowstats import RowStats, first_keys, no_rows_seen, over_rows
 from attnscope.core.scoring import Bound, Scoring, as_scoring
 from attnscope.core.summary import Summary
-from attnscope.core.tile import Normaliser, shifted, weigh
-from attnscope.core.walk import row_blocks, state_of_rows, walk_columns
+from attnscope.core.tile import Normaliser, shifted
+from attnscope.core.walk import row_blocks
 from attnscope.errors import ScoringError, ShapeError
 from attnscope.shapes import Key, Out, Query, Value
 
@@ -38,6 +39,7 @@ def summarize(
     rows: slice | None = None,
     top: int = 8,
     block: int | None = None,
+    progress: Progress | None = None,
 ) -> Summary:
     """The attention of one call in O(T) numbers, never its grid; tiles in which nothing is visible are
     not computed.
@@ -45,9 +47,11 @@ def summarize(
     q: (b h tq d), k: (b hk tk d). rows: a slice of absolute rows, which the summary is then of. top:
     how many of the largest weights of each row to keep. block: sums and maxima over blocks of so many
     rows and keys. With v and the model's own out, both (all rows), comes a certificate. normaliser:
-    that of all rows, or of `rows`, where known.
+    that of all rows, or of `rows`, where known. progress: called after each block of rows with the share
+    of the work that is done, up to 1; where it returns False the walk ends with Cancelled.
 
-    Raises ShapeError, DtypeError, MaskError or ScoringError, and TooLarge where `block` would make a grid.
+    Raises ShapeError, DtypeError, MaskError or ScoringError, TooLarge where `block` would make a grid, and
+    Cancelled.
     """
     with torch.no_grad(), torch.autocast(q.device.type, enabled=False):
         bound = as_scoring(scoring).bind(q, k)
@@ -57,68 +61,55 @@ def summarize(
         if top < 0:
             raise ScoringError(f"top={top}", wanted="How many of the largest weights to keep, 0 or more")
         span = slice(start, max(start, stop))
-        folding = _Folding(
-            bound=bound,
-            certifying=_certifying(bound, v, out),
-            given=_given(bound, normaliser, span),
-            keys=KeyStats(bound, rows=span, block=block),
-            first=first_keys(bound.visible),
-            start=start,
-            top=top,
-        )
-        return folding.summary(row_blocks(bound, rows=span))
+        check_block(bound, span, block)
+        certifying = _certifying(bound, v, out)
+        probe = certifying if isinstance(certifying, Probe) else None
+        wanted = Wanted(max(top, 1), first_keys(bound.visible), block, start, probe)  # the top holds the largest
+        given = _given(bound, normaliser, span)
+        return _Folding(bound, wanted, span, top, given, certifying, progress).summary()
 
 
 @dataclass(frozen=True, eq=False)
 class _Folding:
-    """What a fold carries from tile to tile. given: the normaliser of the rows from `start` on, or None.
+    """What a fold is given. normaliser: of the rows of `span`, or None; progress: see summarize.
 
     certifying: what a certificate is measured with, or the certificate where there is nothing to measure.
     """
 
     bound: Bound
-    certifying: Certificate | Probe | None
-    given: Normaliser | None
-    keys: KeyStats
-    first: Tensor
-    start: int
+    wanted: Wanted
+    span: slice
     top: int
+    normaliser: Normaliser | None
+    certifying: Certificate | Probe | None
+    progress: Progress | None
 
-    def summary(self, blocks: list[slice]) -> Summary:
-        """The summary over blocks of rows."""
-        stats, sums, made = [self._nothing(0)], [self._no_sums(0)], [self._no_normaliser()]
-        for rows in blocks:
-            given = self._normaliser(rows)
-            seen, probed = self._rows(rows, given)
-            stats.append(seen)
-            sums.append(probed)
+    def summary(self) -> Summary:
+        """The summary, block of rows by block of rows."""
+        bound, engine, start = self.bound, engine_of(self.bound), self.span.start
+        keys = KeyStats(bound, rows=self.span, start=start, block=self.wanted.block)
+        stats, sums, made = [no_rows_seen(bound, 0, self.wanted.top)], [], []
+        blocks = row_blocks(bound, rows=self.span)
+        for rows, share in zip(blocks, shares(bound, blocks), strict=True):
+            own = slice(rows.start - start, rows.stop - start)
+            given = self.normaliser.of_rows(own) if self.normaliser else engine.normaliser(bound, rows)
+            states = engine.fold(bound, self.wanted, rows, given)
+            keys.add(states.keys)
+            stats.append(states.rows)
             made.append(given)
-        peak, logsum = (
-            torch.cat([getattr(one, name) for one in made], dim=-1) for name in ("peak", "logsum")
-        )
-        return self._finished(over_rows(stats), ProbeSums.over_rows(sums), Normaliser(peak, logsum))
+            if states.probed is not None:
+                sums.append(states.probed)
+            report(self.progress, share)
+        return self._finished(over_rows(stats), keys, sums, one_after_another(bound, made))
 
-    def _rows(self, rows: slice, given: Normaliser) -> tuple[RowStats, ProbeSums]:
-        bound, size = self.bound, rows.stop - rows.start
-        stats, sums = self._nothing(size), self._no_sums(size)
-        for tile in walk_columns(bound, rows):
-            weights = weigh(bound, tile, given.peak, given.logsum)
-            top = max(self.top, 1)
-            new = row_stats(bound, tile, weights, given.peak, given.logsum, top=top, first=self.first)
-            stats = stats.merge(new)
-            self.keys.take(tile, weights)
-            if isinstance(self.certifying, Probe):
-                sums = sums.merge(self.certifying.of_tile(tile, weights))
-        return stats, sums
-
-    def _finished(self, stats: RowStats, sums: ProbeSums, last: Normaliser) -> Summary:
-        bound, keys, dtype = self.bound, self.keys, self.bound.dtype
-        rows = slice(self.start, self.start + last.peak.shape[-1])
-        stats = stats.relative_to(last.peak.double(), last.logsum.double())
+    def _finished(
+        self, stats: RowStats, keys: KeyStats, sums: list[ProbeSums], last: Normaliser
+    ) -> Summary:
+        bound, dtype = self.bound, self.bound.dtype
         best = stats.top.keys
         weights = _weights_of(bound, stats.top.scores, best >= 0, last)
         undefined = stats.mass == 0
-        empty = (bound.visible.count()[..., rows] == 0).expand_as(stats.mass)
+        empty = (bound.visible.count()[..., self.span] == 0).expand_as(stats.mass)
         mean = keys.received / keys.seen
         return Summary(
             entropy=(-stats.plogp).clamp(min=0).to(dtype),
@@ -133,8 +124,9 @@ class _Folding:
             received=keys.received.to(dtype),
             received_mean=mean.to(dtype),
             seen=keys.seen,
+            mass_by_distance=keys.by_distance.to(dtype),
             empty_rows=empty.sum(dim=-1),
-            start=self.start,
+            start=self.span.start,
             block=keys.block,
             block_sum=None if keys.sums is None else keys.sums.to(dtype),
             block_max=None if keys.largest is None else keys.largest.to(dtype),
@@ -142,27 +134,13 @@ class _Folding:
             certificate=self._certificate(sums),
         )
 
-    def _certificate(self, sums: ProbeSums) -> Certificate | None:
-        if isinstance(self.certifying, Probe):
-            return conclude(self.bound, self.certifying, sums, start=self.start)
-        return self.certifying
-
-    def _normaliser(self, rows: slice) -> Normaliser:
-        if self.given is None:
-            return state_of_rows(self.bound, rows).normaliser()
-        cut = slice(rows.start - self.start, rows.stop - self.start)
-        return Normaliser(self.given.peak[..., cut], self.given.logsum[..., cut])
-
-    def _nothing(self, size: int) -> RowStats:
-        return no_rows_seen(self.bound, size, max(self.top, 1))
-
-    def _no_sums(self, size: int) -> ProbeSums:
-        probes = self.certifying.count if isinstance(self.certifying, Probe) else 0
-        return ProbeSums.none(self.bound.shape.b, self.bound.shape.h, size, probes, self.bound.q.device)
-
-    def _no_normaliser(self) -> Normaliser:
-        none = self.bound.q.new_zeros(self.bound.shape.b, self.bound.shape.h, 0, dtype=self.bound.dtype)
-        return Normaliser(none, none)
+    def _certificate(self, sums: list[ProbeSums]) -> Certificate | None:
+        if not isinstance(self.certifying, Probe):
+            return self.certifying
+        b, h, device = self.bound.shape.b, self.bound.shape.h, self.bound.q.device
+        nothing = ProbeSums.none(b, h, 0, self.certifying.count, device)
+        whole = ProbeSums.over_rows([nothing, *sums])
+        return conclude(self.bound, self.certifying, whole, start=self.span.start)
 
 
 def _certifying(bound: Bound, v: Tensor | None, out: Tensor | None) -> Certificate | Probe | None:
@@ -184,7 +162,7 @@ def _given(bound: Bound, normaliser: Normaliser | None, rows: slice) -> Normalis
     shape, size = tuple(normaliser.peak.shape), rows.stop - rows.start
     lead = (bound.shape.b, bound.shape.h)
     if shape == (*lead, bound.shape.tq):
-        return Normaliser(normaliser.peak[..., rows], normaliser.logsum[..., rows])
+        return normaliser.of_rows(rows)
     if shape == (*lead, size):
         return normaliser
     raise ShapeError(

@@ -18,7 +18,7 @@ from attnscope.core.mask import Mask
 from attnscope.core.scoring import Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.core.visible import Visible
-from attnscope.core.walk import normaliser
+from attnscope.core.engine import normaliser
 from attnscope.errors import ShapeError
 from attnscope.shapes import Out, Value
 

@@ -1,5 +1,7 @@
-"""What a summary says of each key and of blocks of cells: sums of final weights, adding over rows, tile
-by tile."""
+"""What a summary says of each key, of blocks of cells and of distances: a state of sums of final weights.
+
+It adds over rows, joins over keys, and has an identity: keys and rows that nothing was seen of.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attnscope.core.distance import bins_of, by_distance
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
 from attnscope.errors import ScoringError, TooLarge
@@ -19,97 +22,149 @@ BLOCK_CELLS = 2**28
 
 
 class KeyStats:
-    """The weight that keys receive from a span of rows, and sums, maxima and counts over blocks of
-    block x block cells.
+    """The weight that a span of keys receives from a span of rows: by key, by distance, and by block of
+    block x block cells. Weights that are taken must stand on the rows' final normaliser.
 
-    received: (b h tk) float64.   seen: (b|1, h|1, tk), how many of the rows see each key. sums, largest:
-    (b h m n) float64, m and n blocks of rows and keys, or None.   counts: (b|1, h|1, m n), visible cells.
-    Rows are counted from `start`. The weights taken must stand on the rows' final normaliser.
+    received: (b h c) float64.   seen: (b|1, h|1, c), how many of the rows see each key.   by_distance:
+    (b h bins) float64, in the bins of core.distance.   sums, largest: (b h m n) float64, by blocks of rows
+    and keys, or None.   counts: (b|1, h|1, m n), visible cells.
+
+    rows, cols: the spans, absolute; cols None is every key. Blocks of rows are counted from row `start`,
+    blocks of keys from key 0, and the spans may begin and end within one.
     """
 
     received: Columns
-    seen: Int[Tensor, "#b #h tk"]
+    seen: Int[Tensor, "#b #h c"]
+    by_distance: Float[Tensor, "b h bins"]
     sums: Float[Tensor, "b h m n"] | None
     largest: Float[Tensor, "b h m n"] | None
     counts: Int[Tensor, "#b #h m n"] | None
 
-    def __init__(self, bound: Bound, *, rows: slice, block: int | None = None) -> None:
-        b, h, tk, device = bound.shape.b, bound.shape.h, bound.shape.tk, bound.q.device
-        self.start, self.block = rows.start, block
+    def __init__(
+        self, bound: Bound, *, rows: slice, cols: slice | None = None, start: int, block: int | None = None
+    ) -> None:
+        b, h, device = bound.shape.b, bound.shape.h, bound.q.device
+        self.bound, self.rows, self.cols = bound, rows, cols or slice(0, bound.shape.tk)
+        self.start, self.block = start, block
+        width = self.cols.stop - self.cols.start
         some = bound.visible.tile(slice(0, 1), slice(0, 1)).shape[:2]
         lead = some if bound.visible.rule is None else (b, h)
-        self.received = torch.zeros(b, h, tk, dtype=torch.float64, device=device)
-        self.seen = torch.zeros(*lead, tk, dtype=torch.int64, device=device)
+        self.received = torch.zeros(b, h, width, dtype=torch.float64, device=device)
+        self.seen = torch.zeros(*lead, width, dtype=torch.int64, device=device)
+        self.by_distance = torch.zeros(b, h, bins_of(bound), dtype=torch.float64, device=device)
         self.sums = self.largest = self.counts = None
         if block is not None:
-            grid = _grid(b, h, rows.stop - rows.start, tk, block)
-            self.sums = torch.zeros(*grid, dtype=torch.float64, device=device)
+            down, along = self._blocks_of(rows, self.cols)
+            grid = (down.stop - down.start, along.stop - along.start)
+            self.sums = torch.zeros(b, h, *grid, dtype=torch.float64, device=device)
             self.largest = torch.zeros_like(self.sums)
-            self.counts = torch.zeros(*lead, *grid[2:], dtype=torch.int64, device=device)
+            self.counts = torch.zeros(*lead, *grid, dtype=torch.int64, device=device)
 
     def take(self, tile: Tile, weights: Block) -> None:
-        """Adds a tile of final weights, (b h r c), that has not been taken before."""
-        cols = tile.cols
-        self.received[..., cols] += weights.sum(dim=-2)
-        self.seen[..., cols] += tile.visible.sum(dim=-2)
+        """Adds a tile of these rows and keys, (b h r c), that has not been taken before."""
+        here = (..., self._within(tile.cols))
+        of_rows = self._down(weights, tile, torch.sum).double()  # (b h m c)
+        received = of_rows.sum(dim=-2)
+        self.received[here] += received
+        self.by_distance += by_distance(self.bound, tile, weights, received, self.by_distance.shape[-1])
+        self.seen[here] += weights.shape[-2] if tile.whole else tile.visible.sum(dim=-2)
         if self.block is None or self.sums is None or self.largest is None or self.counts is None:
             return
-        first_row, first_col = tile.rows.start - self.start, cols.start
-        m, n = first_row // self.block, first_col // self.block
-        sums = self._blocks(weights, first_row, first_col, torch.sum)
-        here = (..., slice(m, m + sums.shape[-2]), slice(n, n + sums.shape[-1]))
-        self.sums[here] += sums
-        self.largest[here] = torch.maximum(
-            self.largest[here], self._blocks(weights, first_row, first_col, torch.amax).double()
-        )
-        self.counts[here] += self._blocks(tile.visible.long(), first_row, first_col, torch.sum)
+        blocks = self._place(tile.rows, tile.cols)
+        self.sums[blocks] += self._across(of_rows, tile, torch.sum)
+        largest = self._across(self._down(weights, tile, torch.amax), tile, torch.amax)
+        self.largest[blocks] = torch.maximum(self.largest[blocks], largest.double())
+        self.counts[blocks] += self._counted(tile)
+
+    def merge(self, other: KeyStats) -> KeyStats:
+        """Both as one, over the smallest spans that hold the rows and keys of both."""
+        rows = slice(min(self.rows.start, other.rows.start), max(self.rows.stop, other.rows.stop))
+        cols = slice(min(self.cols.start, other.cols.start), max(self.cols.stop, other.cols.stop))
+        both = KeyStats(self.bound, rows=rows, cols=cols, start=self.start, block=self.block)
+        both.add(self)
+        both.add(other)
+        return both
 
     def add(self, other: KeyStats) -> None:
-        """Adds the same keys as other rows of the same span of rows have seen them."""
-        self.received += other.received
-        self.seen = self.seen + other.seen
+        """Adds what was seen of rows and keys within these spans."""
+        here = (..., self._within(other.cols))
+        self.received[here] += other.received
+        self.seen[here] += other.seen
+        self.by_distance += other.by_distance
         if self.sums is None or other.sums is None or self.largest is None or other.largest is None:
             return
-        self.sums += other.sums
-        self.largest = torch.maximum(self.largest, other.largest)
+        blocks = self._place(other.rows, other.cols)
+        self.sums[blocks] += other.sums
+        self.largest[blocks] = torch.maximum(self.largest[blocks], other.largest)
         if self.counts is not None and other.counts is not None:
-            self.counts = self.counts + other.counts
+            self.counts[blocks] += other.counts
 
-    def _blocks(self, x: Tensor, row: int, col: int, reduce: Callable[..., Tensor]) -> Tensor:
-        """A tile (... r c) that starts at this row and column, reduced to the blocks that it touches."""
-        block = self.block or 1
-        x = _pieces(x, -1, block - col % block, block, reduce)
-        return _pieces(x, -2, block - row % block, block, reduce)
+    def _counted(self, tile: Tile) -> Tensor:
+        """Visible cells of the blocks that a tile touches, (b|1 h|1 m n) or (m n)."""
+        if not tile.whole:
+            return self._across(self._down(tile.visible.long(), tile, torch.sum), tile, torch.sum)
+        rows, cols = (torch.ones(n, dtype=torch.int64, device=tile.visible.device) for n in tile.visible.shape[-2:])
+        down, along = self._down(rows[:, None], tile, torch.sum), self._across(cols[None], tile, torch.sum)
+        return down * along
+
+    def _down(self, x: Tensor, tile: Tile, reduce: Callable[..., Tensor]) -> Tensor:
+        """A tile (... r c) with its rows reduced to the blocks that they touch; to one where there are none."""
+        if self.block is None:
+            return reduce(x, dim=-2, keepdim=True)
+        return _pieces(x, -2, tile.rows.start - self.start, self.block, reduce)
+
+    def _across(self, x: Tensor, tile: Tile, reduce: Callable[..., Tensor]) -> Tensor:
+        """The same for keys, which are the last axis."""
+        return _pieces(x, -1, tile.cols.start, self.block or 1, reduce)
+
+    def _within(self, cols: slice) -> slice:
+        return slice(cols.start - self.cols.start, cols.stop - self.cols.start)
+
+    def _blocks_of(self, rows: slice, cols: slice) -> tuple[slice, slice]:
+        """The blocks of the call that these rows and keys touch."""
+        block, first = self.block or 1, self.start
+        down = slice((rows.start - first) // block, -(-(rows.stop - first) // block))
+        return down, slice(cols.start // block, -(-cols.stop // block))
+
+    def _place(self, rows: slice, cols: slice) -> tuple[object, slice, slice]:
+        """Where the blocks of these rows and keys are held."""
+        corner = self._blocks_of(self.rows, self.cols)
+        down, along = (
+            slice(cut.start - first.start, cut.stop - first.start)
+            for cut, first in zip(self._blocks_of(rows, cols), corner, strict=True)
+        )
+        return (..., down, along)
 
 
-def _pieces(x: Tensor, dim: int, head: int, block: int, reduce: Callable[..., Tensor]) -> Tensor:
-    """An axis cut after `head` and then after every `block`, each piece reduced to one."""
+def _pieces(x: Tensor, dim: int, offset: int, block: int, reduce: Callable[..., Tensor]) -> Tensor:
+    """An axis that begins `offset` after a block does, each block of it reduced to one."""
     size = x.shape[dim]
-    head = min(head, size)
+    head = min(-offset % block, size)
     body = (size - head) // block * block
-    parts = [reduce(x.narrow(dim, 0, head), dim=dim, keepdim=True)]
+    parts = [reduce(x.narrow(dim, 0, head), dim=dim, keepdim=True)] if head else []
     if body:
-        whole = x.narrow(dim, head, body)
-        axis = dim % x.dim()
-        parts.append(reduce(whole.reshape(*x.shape[:axis], -1, block, *x.shape[axis + 1 :]), dim=dim))
+        parts.append(reduce(x.narrow(dim, head, body).unflatten(dim, (-1, block)), dim=dim))
     if head + body < size:
         parts.append(reduce(x.narrow(dim, head + body, size - head - body), dim=dim, keepdim=True))
-    return torch.cat(parts, dim=dim)
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)
 
 
-def _grid(b: int, h: int, rows: int, tk: int, block: int) -> tuple[int, int, int, int]:
+def check_block(bound: Bound, rows: slice, block: int | None) -> None:
+    """Raises ScoringError, or TooLarge where the blocks of these rows and all keys would make a grid."""
+    if block is None:
+        return
     if block < 1:
         raise ScoringError(
             f"block={block}", wanted="A number of rows and keys, 1 or more, or None for no blocks"
         )
-    grid = (b, h, -(-rows // block), -(-tk // block))
+    b, h, size, tk = bound.shape.b, bound.shape.h, rows.stop - rows.start, bound.shape.tk
+    grid = (b, h, -(-size // block), -(-tk // block))
     if grid[0] * grid[1] * grid[2] * grid[3] > BLOCK_CELLS:
         raise TooLarge(
             f"block={block} makes {grid[2]:,} x {grid[3]:,} blocks in each of {b * h:,} heads",
             wanted=f"At most {BLOCK_CELLS:,} blocks in all",
-            hint=f"block={_fitting(b * h * rows * tk)} fits",
+            hint=f"block={_fitting(b * h * size * tk)} fits",
         )
-    return grid
 
 
 def _fitting(cells: int) -> int:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
-from attnscope.core.tile import Normaliser, shifted
+from attnscope.core.tile import Normaliser, exponential, shifted
 from attnscope.shapes import Rows
 
 
@@ -47,7 +47,7 @@ def of_tile(bound: Bound, tile: Tile, peak: Tensor | None = None) -> RowState:
             if scores.shape[-1]
             else scores.new_full(scores.shape[:-1], -torch.inf)
         )
-    return RowState(peak, shifted(bound, scores, peak).exp_().sum(dim=-1))
+    return RowState(peak, exponential(shifted(bound, scores, peak)).sum(dim=-1))
 
 
 def of_sinks(bound: Bound, like: RowState, *, peak: Tensor | None = None) -> RowState | None:

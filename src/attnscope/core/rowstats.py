@@ -12,11 +12,13 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
+from attnscope.core.distance import one_sided
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
-from attnscope.core.top import Top, no_top, top_of
+from attnscope.core.tile import Normaliser, Weighed
+from attnscope.core.top import Top, no_top
 from attnscope.core.visible import Visible
-from attnscope.shapes import Block, Rows
+from attnscope.shapes import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +40,14 @@ class RowStats:
 
     def merge(self, other: RowStats) -> RowStats:
         """Both halves as one, relative to the larger of the two normalisers."""
-        larger = self.peak + self.logsum >= other.peak + other.logsum
-        peak = torch.where(larger, self.peak, other.peak)
-        logsum = torch.where(larger, self.logsum, other.logsum)
+        peak, logsum = self.peak, self.logsum
+        if peak is not other.peak or logsum is not other.logsum:
+            larger = self.peak + self.logsum >= other.peak + other.logsum
+            peak = torch.where(larger, self.peak, other.peak)
+            logsum = torch.where(larger, self.logsum, other.logsum)
         one, two = self.relative_to(peak, logsum), other.relative_to(peak, logsum)
         mass = one.mass + two.mass
-        share = (two.mass / mass).where(mass > 0, 0.0)
+        share = (two.mass / mass).where(mass != 0, 0.0)
         apart = two.mean - one.mean  # Chan, Golub and LeVeque 1979: nothing cancels
         return RowStats(
             peak,
@@ -58,6 +62,8 @@ class RowStats:
 
     def relative_to(self, peak: Tensor, logsum: Tensor) -> RowStats:
         """The same sums relative to another normaliser, (b h r) each; the mean distance does not change."""
+        if self.peak is peak and self.logsum is logsum:
+            return self
         gone = self.peak == -torch.inf
         shift = ((self.peak - peak) + (self.logsum - logsum)).masked_fill(gone | (peak == -torch.inf), 0.0)
         faded = shift.exp()
@@ -81,23 +87,30 @@ def no_rows_seen(bound: Bound, r: int, top: int) -> RowStats:
 
 
 def row_stats(
-    bound: Bound, tile: Tile, weights: Block, peak: Tensor, logsum: Tensor, *, top: int, first: Tensor
+    bound: Bound,
+    tile: Tile,
+    seen: Weighed,
+    normaliser: Normaliser,
+    *,
+    first: Tensor,
+    top: Top | None = None,
 ) -> RowStats:
-    """The state after this tile alone: its weights (b h r c) relative to peak and logsum (b h r);
-    first: see first_keys."""
-    best = top_of(tile.scores, top, tile.cols.start)
-    mass = weights.sum(dim=-1).double()
-    logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log_()  # 0 log 0 = 0
-    mean, scatter = _distances(bound, tile, weights, best.keys[..., 0], mass)
+    """The state after this tile alone: its weights relative to a normaliser, (b h r) each in float64.
+
+    first: see first_keys. top: that of the tile; None is of no key at all.
+    """
+    mass, mean, scatter = _distances(bound, tile, seen)
+    if top is None:
+        top = no_top(*mass.shape, 0, dtype=bound.dtype, device=mass.device)
     return RowStats(
-        peak.double(),
-        logsum.double(),
+        normaliser.peak,
+        normaliser.logsum,
         mass,
-        torch.linalg.vecdot(weights, logs).double(),
+        seen.pulled.sum(dim=-1).double(),
         mean,
         scatter,
-        _of_first(tile, weights, first),
-        best,
+        _of_first(tile, seen.weights, first),
+        top,
     )
 
 
@@ -120,30 +133,62 @@ def over_rows(parts: list[RowStats]) -> RowStats:
     return RowStats(**joined, top=top)
 
 
-def _distances(
-    bound: Bound, tile: Tile, weights: Tensor, near: Tensor, mass: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Mean distance of the tile's weight and its scatter, (b h r) in float64.
+def _distances(bound: Bound, tile: Tile, seen: Weighed) -> tuple[Tensor, Tensor, Tensor]:
+    """The mass of the tile's weight, its mean distance and its scatter, (b h r) each in float64.
 
-    Distances are taken relative to that of the largest weight, `near` (b h r), so that a peaked row
-    loses nothing.
+    A weight past a half is taken by itself: beside it the others would be lost in the rounding of squares.
     """
-    device, dtype = weights.device, weights.dtype
-    rows = torch.arange(tile.rows.start, tile.rows.stop, device=device, dtype=dtype) + bound.offset
-    cols = torch.arange(tile.cols.start, tile.cols.stop, device=device, dtype=dtype)
-    distance = (rows[:, None] - cols).abs()  # (r c)
-    base = (rows - near.clamp(min=0)).abs()  # (b h r)
-    off = distance - base[..., None]
-    one = torch.linalg.vecdot(weights, off).double()
-    two = torch.linalg.vecdot(weights, off.square_()).double()
-    shift = (one / mass).where(mass > 0, 0.0)
-    return (base.double() + shift).where(mass > 0, 0.0), (two - shift * one).clamp(min=0)
+    weights = seen.weights.double()
+    peaked = seen.largest > 0.5
+    if not bool(peaked.any()):
+        return _moments(bound, tile, weights)
+    where, heavy = peaked.nonzero(as_tuple=True), torch.zeros_like(seen.largest, dtype=torch.float64)
+    key = seen.weights[peaked].argmax(dim=-1)
+    heavy[peaked] = weights[(*where, key)]
+    weights = weights.clone() if weights is seen.weights else weights
+    weights[(*where, key)] = 0.0
+    mass, mean, scatter = _moments(bound, tile, weights)
+    row = where[-1] + (tile.rows.start + bound.offset)
+    its_own = torch.zeros_like(mass)
+    its_own[peaked] = (row - key - tile.cols.start).abs().double()
+    whole = mass + heavy
+    share = (heavy / whole).where(whole != 0, 0.0)
+    apart = its_own - mean
+    apart = apart.where(heavy > 0, 0.0)
+    return whole, mean + apart * share, scatter + apart.square() * mass * share
+
+
+def _moments(bound: Bound, tile: Tile, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Mass, mean distance and scatter of weights (b h r c) in float64."""
+    sign = one_sided(bound, tile)
+    device = weights.device
+    rows = torch.arange(tile.rows.start, tile.rows.stop, device=device, dtype=torch.float64) + bound.offset
+    cols = torch.arange(tile.cols.start, tile.cols.stop, device=device, dtype=torch.float64)
+    if not sign:
+        distance = (rows[:, None] - cols).abs()
+        mass, one, two = (
+            torch.linalg.vecdot(weights, of) for of in (torch.ones_like(distance), distance, distance.square())
+        )
+        centre = torch.zeros_like(rows)
+        sign = 1
+    else:
+        middle = (tile.cols.start + tile.cols.stop - 1) / 2
+        off = middle - cols  # a distance grows as the key goes back
+        along = torch.stack([torch.ones_like(off), off, off.square()])
+        sums = along @ weights.flatten(0, 2).mT  # (3 b*h*r)
+        mass, one, two = sums.unflatten(-1, weights.shape[:3]).unbind()
+        centre = rows - middle
+    shift = (one / mass).where(mass != 0, 0.0)
+    mean = (sign * (centre + shift)).where(mass != 0, 0.0)
+    return mass, mean, (two - shift * one).clamp(min=0)
 
 
 def _of_first(tile: Tile, weights: Tensor, first: Tensor) -> Tensor:
     """The weight of each batch's first key, 0 where it is not in this tile: (b h r) in float64."""
     place = first - tile.cols.start
     here = (place >= 0) & (place < weights.shape[-1])
+    if not bool(here.any()):
+        return weights.new_zeros(weights.shape[:3], dtype=torch.float64)
     where = place.clamp(0, weights.shape[-1] - 1)[:, None, None, None].expand(*weights.shape[:3], 1)
     found: Tensor = weights.gather(-1, where)[..., 0] * here[:, None, None]
     return found.double()

@@ -22,7 +22,9 @@ class Summary:
     their standard deviation; first, the weight on the first token; sink, the weight on the learned
     sink. By key: received, the sum of its weights over rows; seen, how many rows see it; received_mean,
     their quotient (early keys of a causal head are seen by more rows, which the mean takes out). By
-    block of block x block cells: block_sum, block_max, and block_seen, how many cells are visible.
+    distance: mass_by_distance, the sum over rows of the weights at |i - j| = 0, 1 .. 64 tokens, and then
+    at 65 to 128, 129 to 256 and so on (core.distance.limits names them); None in recordings made before
+    there was such a thing. By block of block x block cells: block_sum, block_max, and block_seen, how many cells are visible.
     empty_rows: rows that see no key. Theirs is entropy 0, largest 0, largest_key -1, first 0; their
     distance is undefined. What is undefined is NaN: the distance of a row without weight on keys, the
     mean of a key that no row sees.
@@ -41,6 +43,7 @@ class Summary:
     received_mean: Columns
     seen: Int[Tensor, "#b #h tk"]
     empty_rows: Int[Tensor, "b h"]
+    mass_by_distance: Float[Tensor, "b h bins"] | None = None
     start: int = 0
     block: int | None = None
     block_sum: Float[Tensor, "b h m n"] | None = None

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch.nn.functional import threshold_
 
 from attnscope.core.arithmetic import rounded
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
 from attnscope.shapes import Block, Rows
+
+LOG2_E = 1.4426950408889634
+LEAST_LOG = {torch.float32: -87.0, torch.float64: -708.0}
+"""The log of a weight that is as good as none: numbers below it are not normal, and many times slower."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +34,10 @@ class Normaliser:
     def lse(self) -> Rows:
         """peak + logsum, natural log: for showing."""
         return self.peak + self.logsum
+
+    def of_rows(self, rows: slice) -> Normaliser:
+        """That of a span of its rows."""
+        return Normaliser(self.peak[..., rows], self.logsum[..., rows])
 
 
 def weights(
@@ -67,3 +77,49 @@ def shifted(bound: Bound, scores: Tensor, peak: Tensor) -> Tensor:
     """score - peak, (b h r c), finite peaks only taken off; rounded where the model rounds it."""
     gone = scores - peak.detach().masked_fill(peak == -torch.inf, 0.0)[..., None]
     return rounded(gone, bound.arithmetic.scores) if bound.arithmetic.subtract_max else gone
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The weights of a tile and their logs, (b h r c) each; where a weight is 0 its log is some finite number.
+
+    shifted: the logs are the scores less the rows' peak and logsum, nothing rounded in between.
+    """
+
+    weights: Block
+    logs: Block
+    shifted: bool
+
+    @cached_property
+    def pulled(self) -> Block:
+        """Each weight times its log."""
+        return self.weights * self.logs
+
+    @cached_property
+    def largest(self) -> Rows:
+        """The largest weight of each row."""
+        return self.weights.amax(dim=-1)
+
+
+def weighed(bound: Bound, tile: Tile, peak: Tensor, logsum: Tensor) -> Weighed:
+    """The weights of a tile as `weigh` makes them, with their logs; the memory of tile.scores may be taken.
+
+    Weights below the smallest normal number of the dtype are 0.
+    """
+    if bound.arithmetic.rounds_weights(bound.dtype):
+        weights = weigh(bound, tile, peak, logsum)
+        return Weighed(weights, weights.clamp(min=torch.finfo(weights.dtype).tiny).log_(), shifted=False)
+    logs = tile.scores.sub_(peak.masked_fill(peak == -torch.inf, 0.0)[..., None]).sub_(logsum[..., None])
+    return Weighed(exponential(logs), logs, shifted=True)
+
+
+def exponential(x: Tensor) -> Tensor:
+    """e^x of numbers up to about 0, and exactly 0 past LEAST_LOG, where x is set to it.
+
+    Powers of two are used: the exp of some libraries takes a hundred times longer where the result is no
+    normal number, as most weights of a peaked row are. x log2(e) is rounded once, so that e^x errs by |x|
+    roundings at most.
+    """
+    least = LEAST_LOG[x.dtype]
+    e = (x.clamp_(min=least) * LOG2_E).exp2_()
+    return threshold_(e, 1.001 * 2.0 ** (least * LOG2_E), 0.0)

@@ -13,7 +13,7 @@ from attnscope.core.bias import values_of, with_values
 from attnscope.core.mix import all_finite, grouped, mix, non_finite
 from attnscope.core.normaliser import faded, of_tile
 from attnscope.core.scoring import Bound
-from attnscope.core.tile import Normaliser, shifted, weigh
+from attnscope.core.tile import Normaliser, exponential, shifted, weigh
 from attnscope.core.walk import column_blocks, row_blocks, sinks_of_rows, state_of_rows, walk_columns
 from attnscope.errors import ScoringError
 from attnscope.shapes import Out, Value
@@ -82,7 +82,7 @@ def _mixed(bound: Bound, v: Tensor, rows: slice) -> tuple[Tensor, Normaliser]:
     for tile in walk_columns(bound, rows):
         seen = of_tile(bound, tile)
         both = state.merge(seen)
-        part = grouped(shifted(bound, tile.scores, seen.peak).exp_(), v[:, :, tile.cols].to(bound.dtype))
+        part = grouped(exponential(shifted(bound, tile.scores, seen.peak)), v[:, :, tile.cols].to(bound.dtype))
         mixed = faded(mixed, state.peak[..., None], both.peak[..., None])
         mixed = mixed + faded(part, seen.peak[..., None], both.peak[..., None])
         state = both

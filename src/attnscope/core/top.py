@@ -19,12 +19,35 @@ class Top:
 
     def merge(self, other: Top) -> Top:
         """The largest of both, as many as either holds; halves of the keys may come in any order."""
+        if not other.keys.shape[-1] or not self.keys.shape[-1]:
+            return self if self.keys.shape[-1] else other
         size = max(self.keys.shape[-1], other.keys.shape[-1])
         scores = torch.cat([self.scores, other.scores], dim=-1)
         keys = torch.cat([self.keys, other.keys], dim=-1)
         keys, order = keys.sort(dim=-1, stable=True)
         scores, order = torch.sort(scores.gather(-1, order), dim=-1, descending=True, stable=True)
         return Top(scores[..., :size], keys.gather(-1, order[..., :size]))
+
+    def after(self, scores: Tensor, first: int) -> Top:
+        """The top once scores (b h r c) have been seen too, whose columns are the keys from `first` on, all
+        of them past the keys seen before.
+
+        Only rows whose largest new score beats the last of their top are looked through.
+        """
+        size = self.keys.shape[-1]
+        if not size or not scores.shape[-1]:
+            return self
+        enter = ~(scores.amax(dim=-1) <= self.scores[..., -1])  # (b h r); NaN enters
+        count = int(enter.sum())
+        if not count:
+            return self
+        if 2 * count > enter.numel():
+            return self.merge(top_of(scores, size, first))
+        held = Top(self.scores[enter][None, None], self.keys[enter][None, None])
+        new = held.merge(top_of(scores[enter][None, None], size, first))
+        best, keys = self.scores.clone(), self.keys.clone()
+        best[enter], keys[enter] = new.scores[0, 0], new.keys[0, 0]
+        return Top(best, keys)
 
 
 def top_of(scores: Tensor, size: int, first: int = 0) -> Top:
@@ -48,21 +71,25 @@ def no_top(
 
 
 def _grouped(scores: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The largest and their columns. Columns go in groups: the top is within the `size` groups of
-    largest maximum."""
+    """The largest and their columns. Columns that are `width` apart form a group: the top is within the
+    `size` groups of largest maximum."""
     columns = scores.shape[-1]
-    width = 2 ** round(math.log2(math.sqrt(columns / size))) if size else 1
-    if width < 2:
+    pieces = 2 ** round(math.log2(math.sqrt(columns / size))) if size else 1
+    if pieces < 2:
         return _largest(scores, size)
-    short = -columns % width
-    if short:
-        scores = torch.nn.functional.pad(scores, (0, short), value=-torch.inf)
-    groups = scores.reshape(*scores.shape[:-1], -1, width)
-    _, chosen = _largest(groups.amax(dim=-1), min(size, groups.shape[-2]))
-    chosen = chosen.sort(dim=-1).values  # in order of columns, so that ties still go to the lowest
-    near = groups.gather(-2, chosen[..., None].expand(*chosen.shape, width)).flatten(-2)
+    padded = torch.nn.functional.pad(scores, (0, -columns % pieces), value=-torch.inf)
+    grid = padded.unflatten(-1, (pieces, -1))  # (b h r pieces width)
+    width = grid.shape[-1]
+    maxima, groups = grid.amax(dim=-2).topk(min(size + 1, width), dim=-1)
+    chosen = groups[..., :size].sort(dim=-1).values  # in order of columns, so that ties go to the lowest
+    near = grid.gather(-1, chosen[..., None, :].expand(*chosen.shape[:-1], pieces, -1)).flatten(-2)
     values, place = _largest(near, size)
-    return values, chosen.gather(-1, place // width) * width + place % width
+    columns = (place // chosen.shape[-1]) * width + chosen.gather(-1, place % chosen.shape[-1])
+    if width > size:  # a group left out may hold an equal score in a lower column
+        tied = (maxima[..., size] == values[..., -1]) & (values[..., -1] > -torch.inf)
+        if bool(tied.any()):
+            values[tied], columns[tied] = _in_order(scores[tied], size)
+    return values, columns
 
 
 def _largest(x: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -71,6 +98,11 @@ def _largest(x: Tensor, size: int) -> tuple[Tensor, Tensor]:
     values, index = x.topk(seen, dim=-1)
     shared = ((values[..., 1:] == values[..., :-1]) & (values[..., 1:] > -torch.inf)).any(dim=-1)
     if bool(shared.any()):  # topk breaks ties as it likes
-        ordered = torch.sort(x[shared], dim=-1, descending=True, stable=True)
-        values[shared], index[shared] = ordered.values[:, :seen], ordered.indices[:, :seen]
+        values[shared], index[shared] = _in_order(x[shared], seen)
+    return values[..., :size], index[..., :size]
+
+
+def _in_order(x: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The same by sorting, which keeps the order of equal numbers."""
+    values, index = torch.sort(x, dim=-1, descending=True, stable=True)
     return values[..., :size], index[..., :size]

@@ -1,4 +1,4 @@
-"""The walk over the tiles of the visible region: the seam through which all but the oracle read scores."""
+"""The walk over the tiles of the visible region: where all but the oracle get their scores."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 import torch
 
-from attnscope.core.mask import Mask
 from attnscope.core.normaliser import RowState, nothing_seen, of_sinks, of_tile
 from attnscope.core.scores import Tile
-from attnscope.core.scoring import Bound, Scoring, as_scoring
-from attnscope.core.tile import Normaliser
-from attnscope.shapes import Key, Query
+from attnscope.core.scoring import Bound
 
 TILE_CELLS = 2**19  # cells of a tile, all heads and batches together: grids of 2 MB in float32 stay in cache
-TILE_ROWS = 256
+TILE_ROWS = 128
 LEAST_COLUMNS = 64
 SHORT_GAP = 32  # columns: a hole this narrow costs less to compute than another tile
 
@@ -69,27 +66,6 @@ def column_blocks(
     step = tile_cols or _columns(bound, rows, heads, batch)
     ranges = bound.visible.ranges(rows, gap=SHORT_GAP)
     return [slice(j, min(j + step, hi)) for lo, hi in ranges for j in range(lo, hi, step)]
-
-
-def normaliser(
-    q: Query, k: Key, scoring: Scoring | Mask | None = None, rows: slice | None = None
-) -> Normaliser:
-    """The normaliser of every row, (b h r) each, by tiles: memory O(T), never the grid.
-
-    rows: a slice of absolute rows, None for all. Raises ShapeError, DtypeError, MaskError or ScoringError.
-    """
-    return normaliser_of(as_scoring(scoring).bind(q, k), rows=rows)
-
-
-def normaliser_of(bound: Bound, *, rows: slice | None = None) -> Normaliser:
-    """The normaliser of a scoring already bound: (b h r) each, memory O(T)."""
-    parts = [state_of_rows(bound, block).normaliser() for block in row_blocks(bound, rows=rows)]
-    if not parts:
-        nothing = _identity(bound, slice(0, 0))
-        return nothing.normaliser()
-    return Normaliser(
-        torch.cat([part.peak for part in parts], -1), torch.cat([part.logsum for part in parts], -1)
-    )
 
 
 def state_of_rows(bound: Bound, rows: slice) -> RowState:

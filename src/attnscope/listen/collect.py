@@ -13,13 +13,13 @@ from torch import Tensor
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
 from attnscope.core.certificate import Certificate, certify_parts
+from attnscope.core.engine import normaliser_of
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.signs import evening_of
 from attnscope.core.tile import Normaliser, weights
 from attnscope.core.verdict import NOT_CERTIFIABLE
 from attnscope.core.visible import Visible
-from attnscope.core.walk import normaliser_of
 from attnscope.listen.arithmetic import Matched, match
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.naming import Label, kind_of, label
