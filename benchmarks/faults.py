@@ -14,10 +14,10 @@ from torch import Tensor
 
 from attnscope.core.bias import RelativeBias, TensorBias
 from attnscope.core.certificate import certify
+from attnscope.core.engine import normaliser_of
 from attnscope.core.masks import from_tensor
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import weights
-from attnscope.core.engine import normaliser_of
 from attnscope.recording.site import Site
 from benchmarks.tiny import PADDED, Run, build, recorded, runs
 

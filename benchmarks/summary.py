@@ -7,9 +7,9 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnscope.core.certificate import Certificate, certify
+from attnscope.core.engine import normaliser
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.masks import causal
-from attnscope.core.engine import normaliser
 from benchmarks.pairs import head, in_pairs, peak, row
 
 LENGTH, HEADS, KEY_HEADS, WIDTH = 2_048, 9, 3, 64

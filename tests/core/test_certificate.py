@@ -13,10 +13,10 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import RelativeBias
 from attnscope.core.certificate import Certificate, certify
+from attnscope.core.engine import normaliser
 from attnscope.core.masks import causal, from_tensor, full, padding, window
 from attnscope.core.scoring import Scoring
 from attnscope.core.verdict import thresholds_of
-from attnscope.core.engine import normaliser
 from attnscope.errors import ShapeError
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)

@@ -254,9 +254,7 @@ def test_a_given_normaliser_changes_nothing() -> None:
     q, k = torch.randn(1, 2, 23, 4), torch.randn(1, 2, 23, 4)
     own = summarize(q, k, masks.causal())
     for rows in (None, slice(3, 9)):
-        given_ = summarize(
-            q, k, masks.causal(), normaliser=normaliser(q, k, masks.causal(), rows), rows=rows
-        )
+        given_ = summarize(q, k, masks.causal(), normaliser=normaliser(q, k, masks.causal(), rows), rows=rows)
         want = own.entropy[:, :, rows or slice(None)]
         torch.testing.assert_close(given_.entropy, want, rtol=0, atol=0 if rows is None else 1e-6)
 

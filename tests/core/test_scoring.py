@@ -13,9 +13,9 @@ from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.attention import attention
 from attnscope.core.bias import KeyBias, RelativeBias, TensorBias, as_relative
 from attnscope.core.dense import steps
+from attnscope.core.engine import normaliser
 from attnscope.core.positions import alibi
 from attnscope.core.scoring import Scoring, as_scoring
-from attnscope.core.engine import normaliser
 from attnscope.errors import AttnscopeError, DtypeError, MaskError, ScoringError, ShapeError
 
 pytestmark = pytest.mark.usefixtures("as_a_user")

@@ -15,11 +15,11 @@ from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import RelativeBias
 from attnscope.core.certificate import certify
 from attnscope.core.dense import steps
+from attnscope.core.engine import normaliser
 from attnscope.core.fold import summarize
 from attnscope.core.masks import causal, documents, padding, rule, window
 from attnscope.core.replay import Reach
 from attnscope.core.scoring import Scoring
-from attnscope.core.engine import normaliser
 from attnscope.recording import Recording, Run, Site
 from attnscope.recording.shelf import InMemory
 

@@ -59,9 +59,9 @@ def test_a_cell_has_one_value_whatever_block_it_is_asked_in(
 
 
 def test_long_sites_give_the_same_cell_in_every_block() -> None:
+    from attnscope.core.engine import normaliser
     from attnscope.core.masks import causal
     from attnscope.core.scoring import Scoring
-    from attnscope.core.engine import normaliser
     from attnscope.recording.blocks import COLUMNS, ROWS, weights_block
 
     t = 2 * COLUMNS + 71

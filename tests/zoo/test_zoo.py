@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from attnscope.core.bias import KeyBias
+from attnscope.core.engine import normaliser_of
 from attnscope.core.tile import weights
-from attnscope.core.walk import normaliser_of
 from attnscope.errors import NotKept
 from attnscope.listen import record
 from tests.zoo.animals import given, grids, heard, model_of, seen

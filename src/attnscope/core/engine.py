@@ -112,7 +112,9 @@ def normaliser(
 def normaliser_of(bound: Bound, *, rows: slice | None = None) -> Normaliser:
     """The normaliser of a scoring already bound: (b h r) each, memory O(T)."""
     engine = engine_of(bound)
-    return one_after_another(bound, [engine.normaliser(bound, block) for block in row_blocks(bound, rows=rows)])
+    return one_after_another(
+        bound, [engine.normaliser(bound, block) for block in row_blocks(bound, rows=rows)]
+    )
 
 
 def one_after_another(bound: Bound, parts: list[Normaliser]) -> Normaliser:

@@ -102,9 +102,7 @@ class _Folding:
             report(self.progress, share)
         return self._finished(over_rows(stats), keys, sums, one_after_another(bound, made))
 
-    def _finished(
-        self, stats: RowStats, keys: KeyStats, sums: list[ProbeSums], last: Normaliser
-    ) -> Summary:
+    def _finished(self, stats: RowStats, keys: KeyStats, sums: list[ProbeSums], last: Normaliser) -> Summary:
         bound, dtype = self.bound, self.bound.dtype
         best = stats.top.keys
         weights = _weights_of(bound, stats.top.scores, best >= 0, last)

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import TensorBias
+from attnscope.core.engine import normaliser
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.mask import Mask
 from attnscope.core.scoring import Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.core.visible import Visible
-from attnscope.core.engine import normaliser
 from attnscope.errors import ShapeError
 from attnscope.shapes import Out, Value
 

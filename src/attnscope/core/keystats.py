@@ -6,6 +6,7 @@ It adds over rows, joins over keys, and has an identity: keys and rows that noth
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import EllipsisType
 
 import torch
 from jaxtyping import Float, Int
@@ -103,12 +104,14 @@ class KeyStats:
         """Visible cells of the blocks that a tile touches, (b|1 h|1 m n) or (m n)."""
         if not tile.whole:
             return self._across(self._down(tile.visible.long(), tile, torch.sum), tile, torch.sum)
-        rows, cols = (torch.ones(n, dtype=torch.int64, device=tile.visible.device) for n in tile.visible.shape[-2:])
+        rows, cols = (
+            torch.ones(n, dtype=torch.int64, device=tile.visible.device) for n in tile.visible.shape[-2:]
+        )
         down, along = self._down(rows[:, None], tile, torch.sum), self._across(cols[None], tile, torch.sum)
         return down * along
 
     def _down(self, x: Tensor, tile: Tile, reduce: Callable[..., Tensor]) -> Tensor:
-        """A tile (... r c) with its rows reduced to the blocks that they touch; to one where there are none."""
+        """A tile (... r c) with its rows reduced to the blocks that they touch, or to one without blocks."""
         if self.block is None:
             return reduce(x, dim=-2, keepdim=True)
         return _pieces(x, -2, tile.rows.start - self.start, self.block, reduce)
@@ -126,7 +129,7 @@ class KeyStats:
         down = slice((rows.start - first) // block, -(-(rows.stop - first) // block))
         return down, slice(cols.start // block, -(-cols.stop // block))
 
-    def _place(self, rows: slice, cols: slice) -> tuple[object, slice, slice]:
+    def _place(self, rows: slice, cols: slice) -> tuple[EllipsisType, slice, slice]:
         """Where the blocks of these rows and keys are held."""
         corner = self._blocks_of(self.rows, self.cols)
         down, along = (
@@ -143,7 +146,9 @@ def _pieces(x: Tensor, dim: int, offset: int, block: int, reduce: Callable[..., 
     body = (size - head) // block * block
     parts = [reduce(x.narrow(dim, 0, head), dim=dim, keepdim=True)] if head else []
     if body:
-        parts.append(reduce(x.narrow(dim, head, body).unflatten(dim, (-1, block)), dim=dim))
+        axis = dim % x.dim()
+        whole = x.narrow(dim, head, body).reshape(*x.shape[:axis], -1, block, *x.shape[axis + 1 :])
+        parts.append(reduce(whole, dim=dim))
     if head + body < size:
         parts.append(reduce(x.narrow(dim, head + body, size - head - body), dim=dim, keepdim=True))
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=dim)

@@ -13,7 +13,7 @@ Progress = Callable[[float], bool | None]
 
 
 def shares(bound: Bound, blocks: Sequence[slice]) -> list[float]:
-    """The share of the cells of these blocks of rows that are walked over once each is done; the last is 1."""
+    """What share of all their cells has been walked over once each of these blocks of rows is done."""
     cells = []
     for rows in blocks:
         width = sum(hi - lo for lo, hi in bound.visible.ranges(rows))

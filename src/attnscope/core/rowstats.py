@@ -101,7 +101,8 @@ def row_stats(
     """
     mass, mean, scatter = _distances(bound, tile, seen)
     if top is None:
-        top = no_top(*mass.shape, 0, dtype=bound.dtype, device=mass.device)
+        b, h, r = mass.shape
+        top = no_top(b, h, r, 0, dtype=bound.dtype, device=mass.device)
     return RowStats(
         normaliser.peak,
         normaliser.logsum,
@@ -167,7 +168,8 @@ def _moments(bound: Bound, tile: Tile, weights: Tensor) -> tuple[Tensor, Tensor,
     if not sign:
         distance = (rows[:, None] - cols).abs()
         mass, one, two = (
-            torch.linalg.vecdot(weights, of) for of in (torch.ones_like(distance), distance, distance.square())
+            torch.linalg.vecdot(weights, of)
+            for of in (torch.ones_like(distance), distance, distance.square())
         )
         centre = torch.zeros_like(rows)
         sign = 1
@@ -176,7 +178,7 @@ def _moments(bound: Bound, tile: Tile, weights: Tensor) -> tuple[Tensor, Tensor,
         off = middle - cols  # a distance grows as the key goes back
         along = torch.stack([torch.ones_like(off), off, off.square()])
         sums = along @ weights.flatten(0, 2).mT  # (3 b*h*r)
-        mass, one, two = sums.unflatten(-1, weights.shape[:3]).unbind()
+        mass, one, two = sums.reshape(3, *weights.shape[:3]).unbind()
         centre = rows - middle
     shift = (one / mass).where(mass != 0, 0.0)
     mean = (sign * (centre + shift)).where(mass != 0, 0.0)

@@ -24,7 +24,8 @@ class Summary:
     their quotient (early keys of a causal head are seen by more rows, which the mean takes out). By
     distance: mass_by_distance, the sum over rows of the weights at |i - j| = 0, 1 .. 64 tokens, and then
     at 65 to 128, 129 to 256 and so on (core.distance.limits names them); None in recordings made before
-    there was such a thing. By block of block x block cells: block_sum, block_max, and block_seen, how many cells are visible.
+    there was such a thing. By block of block x block cells: block_sum, block_max, and block_seen, how
+    many cells are visible.
     empty_rows: rows that see no key. Theirs is entropy 0, largest 0, largest_key -1, first 0; their
     distance is undefined. What is undefined is NaN: the distance of a row without weight on keys, the
     mean of a key that no row sees.

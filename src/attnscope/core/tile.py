@@ -7,7 +7,6 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
-from torch.nn.functional import threshold_
 
 from attnscope.core.arithmetic import rounded
 from attnscope.core.scores import Tile
@@ -81,7 +80,7 @@ def shifted(bound: Bound, scores: Tensor, peak: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """The weights of a tile and their logs, (b h r c) each; where a weight is 0 its log is some finite number.
+    """The weights of a tile and their logs, (b h r c) each; where a weight is 0 its log is some number.
 
     shifted: the logs are the scores less the rows' peak and logsum, nothing rounded in between.
     """
@@ -122,4 +121,4 @@ def exponential(x: Tensor) -> Tensor:
     """
     least = LEAST_LOG[x.dtype]
     e = (x.clamp_(min=least) * LOG2_E).exp2_()
-    return threshold_(e, 1.001 * 2.0 ** (least * LOG2_E), 0.0)
+    return torch.threshold_(e, 1.001 * 2.0 ** (least * LOG2_E), 0.0)

@@ -82,7 +82,9 @@ def _mixed(bound: Bound, v: Tensor, rows: slice) -> tuple[Tensor, Normaliser]:
     for tile in walk_columns(bound, rows):
         seen = of_tile(bound, tile)
         both = state.merge(seen)
-        part = grouped(exponential(shifted(bound, tile.scores, seen.peak)), v[:, :, tile.cols].to(bound.dtype))
+        part = grouped(
+            exponential(shifted(bound, tile.scores, seen.peak)), v[:, :, tile.cols].to(bound.dtype)
+        )
         mixed = faded(mixed, state.peak[..., None], both.peak[..., None])
         mixed = mixed + faded(part, seen.peak[..., None], both.peak[..., None])
         state = both

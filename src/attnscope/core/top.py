@@ -78,18 +78,18 @@ def _grouped(scores: Tensor, size: int) -> tuple[Tensor, Tensor]:
     if pieces < 2:
         return _largest(scores, size)
     padded = torch.nn.functional.pad(scores, (0, -columns % pieces), value=-torch.inf)
-    grid = padded.unflatten(-1, (pieces, -1))  # (b h r pieces width)
+    grid = padded.reshape(*padded.shape[:-1], pieces, -1)  # (b h r pieces width)
     width = grid.shape[-1]
     maxima, groups = grid.amax(dim=-2).topk(min(size + 1, width), dim=-1)
     chosen = groups[..., :size].sort(dim=-1).values  # in order of columns, so that ties go to the lowest
     near = grid.gather(-1, chosen[..., None, :].expand(*chosen.shape[:-1], pieces, -1)).flatten(-2)
     values, place = _largest(near, size)
-    columns = (place // chosen.shape[-1]) * width + chosen.gather(-1, place % chosen.shape[-1])
+    where = (place // chosen.shape[-1]) * width + chosen.gather(-1, place % chosen.shape[-1])
     if width > size:  # a group left out may hold an equal score in a lower column
         tied = (maxima[..., size] == values[..., -1]) & (values[..., -1] > -torch.inf)
         if bool(tied.any()):
-            values[tied], columns[tied] = _in_order(scores[tied], size)
-    return values, columns
+            values[tied], where[tied] = _in_order(scores[tied], size)
+    return values, where
 
 
 def _largest(x: Tensor, size: int) -> tuple[Tensor, Tensor]:

@@ -12,11 +12,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from attnscope.core.engine import normaliser_of
 from attnscope.core.mask import Mask
 from attnscope.core.scoring import Bound, Scoring, as_scoring
 from attnscope.core.tile import Normaliser, finished, logs_of, shifted
 from attnscope.core.visible import Visible
-from attnscope.core.walk import SHORT_GAP, normaliser_of
+from attnscope.core.walk import SHORT_GAP
 from attnscope.errors import ShapeError
 from attnscope.recording import Site
 from attnscope.recording.blocks import overlap, weights_block

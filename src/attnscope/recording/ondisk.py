@@ -176,7 +176,8 @@ class OnDisk:
     def _record(self, name: str, kind: str) -> Any:
         if name not in self.stored:
             return None
-        return self._built(name, lambda plain: unpack_record(KINDS, kind, plain, name, self.fetch))
+        names = self.header.tensors
+        return self._built(name, lambda plain: unpack_record(KINDS, kind, plain, name, self.fetch, names))
 
     def _built(self, name: str, build: Callable[[Any], Any]) -> Any:
         try:

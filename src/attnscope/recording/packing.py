@@ -4,8 +4,8 @@ from files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from typing import Any
 
 import torch
@@ -179,21 +179,29 @@ def pack_record(record: Any, prefix: str) -> tuple[Tensors, dict[str, Any]]:
 
 
 def unpack_record(
-    kinds: Mapping[str, type], kind: str, plain: Mapping[str, Any], prefix: str, fetch: Fetch
+    kinds: Mapping[str, type],
+    kind: str,
+    plain: Mapping[str, Any],
+    prefix: str,
+    fetch: Fetch,
+    names: Container[str],
 ) -> Any:
-    """The dataclass again; `kinds` are the only ones that may be built. Raises KeyError, TypeError or
-    ValueError.
+    """The dataclass again; `kinds` are the only ones that may be built, `names` the tensors at hand. A field
+    that has a default may be missing, as it is in files from before there was such a field.
+
+    Raises KeyError, TypeError or ValueError.
     """
     given: dict[str, Any] = {}
     for one in fields(kinds[kind]):
-        value = plain.get(one.name, _TENSOR)
+        value, name = plain.get(one.name, _TENSOR), f"{prefix}.{one.name}"
+        if value is _TENSOR and name not in names and one.default is not MISSING:
+            continue
         if value is _TENSOR:
-            given[one.name] = fetch(f"{prefix}.{one.name}")
+            given[one.name] = fetch(name)
         elif isinstance(value, dict) and "dtype" in value:
             given[one.name] = DTYPES[value["dtype"]]
         elif isinstance(value, dict) and "record" in value:
-            inner = unpack_record(kinds, value["record"], value["fields"], f"{prefix}.{one.name}", fetch)
-            given[one.name] = inner
+            given[one.name] = unpack_record(kinds, value["record"], value["fields"], name, fetch, names)
         else:
             given[one.name] = _frozen(value)
     return kinds[kind](**given)

@@ -30,6 +30,7 @@ class _Part:
     start: int
     received: Tensor
     seen: Tensor
+    by_distance: Tensor
     first: int
 
 
@@ -42,6 +43,7 @@ class Sums:
     size: int = 0
     _received: Tensor | None = None  # (b h tk) float64
     _seen: Tensor | None = None  # (b|1 h|1 tk)
+    _by_distance: Tensor | None = None  # (b h bins) float64
     _last: list[_Part] = field(default_factory=list)
     _text: Tensor | None = None  # (b): the column of each batch's first token
 
@@ -59,7 +61,8 @@ class Sums:
                 if name in ("largest_key", "top_keys"):
                     value = torch.where(value >= 0, value + first, value)
                 self.rows.setdefault(name, self.strip(f"summary.{name}")).append(value)
-            part = _Part(self.size, summary.received.double(), summary.seen, first)
+            received, by_distance = summary.received.double(), _by_distance(summary)
+            part = _Part(self.size, received, summary.seen, by_distance, first)
             self._last.append(part)
             self._add(part, 1)
             self.size += summary.entropy.shape[-1]
@@ -83,7 +86,7 @@ class Sums:
         order = list(parents)
         for strip in self.rows.values():
             strip.reorder(order)
-        for name in ("_received", "_seen", "_text"):
+        for name in ("_received", "_seen", "_by_distance", "_text"):
             held = getattr(self, name)
             if held is not None and held.shape[0] > 1:
                 setattr(self, name, held[order])
@@ -96,7 +99,7 @@ class Sums:
 
     def summary(self, visible: Visible, dtype: torch.dtype, certificate: Certificate | None) -> Summary:
         """The summary of all rows over the keys of `visible`."""
-        if self._received is None or self._seen is None:
+        if self._received is None or self._seen is None or self._by_distance is None:
             raise ValueError("no summary came")
         spare = (0, visible.tk - self._received.shape[-1])
         received, seen = pad(self._received, spare), pad(self._seen, spare)
@@ -105,12 +108,21 @@ class Sums:
         return Summary(
             **rows,  # type: ignore[arg-type]
             received=received.to(dtype), received_mean=(received / seen).to(dtype), seen=seen,
-            empty_rows=empty.sum(dim=-1), certificate=certificate,
+            empty_rows=empty.sum(dim=-1), mass_by_distance=self._by_distance.to(dtype),
+            certificate=certificate,
         )  # fmt: skip
 
     def _add(self, part: _Part, sign: int) -> None:
         self._received = _added(self._received, part.received * sign, part.first)
         self._seen = _added(self._seen, part.seen * sign, part.first)
+        self._by_distance = _added(self._by_distance, part.by_distance * sign, 0)
+
+
+def _by_distance(summary: Summary) -> Tensor:
+    """The mass by distance of a summary that was just made, (b h bins) float64."""
+    if summary.mass_by_distance is None:
+        raise ValueError("a summary without mass_by_distance came")
+    return summary.mass_by_distance.double()
 
 
 def _added(held: Tensor | None, more: Tensor, first: int) -> Tensor:
