@@ -64,7 +64,9 @@ def summarize(
         check_block(bound, span, block)
         certifying = _certifying(bound, v, out)
         probe = certifying if isinstance(certifying, Probe) else None
-        wanted = Wanted(max(top, 1), first_keys(bound.visible), block, start, probe)  # the top holds the largest
+        wanted = Wanted(
+            max(top, 1), first_keys(bound.visible), block, start, probe
+        )  # the top holds the largest
         given = _given(bound, normaliser, span)
         return _Folding(bound, wanted, span, top, given, certifying, progress).summary()
 
