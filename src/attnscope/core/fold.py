@@ -64,9 +64,8 @@ def summarize(
         check_block(bound, span, block)
         certifying = _certifying(bound, v, out)
         probe = certifying if isinstance(certifying, Probe) else None
-        wanted = Wanted(
-            max(top, 1), first_keys(bound.visible), block, start, probe
-        )  # the top holds the largest
+        held, first = max(top, 1), first_keys(bound.visible)  # the largest weight is the first of the top
+        wanted = Wanted(top=held, first=first, block=block, start=start, probe=probe)
         given = _given(bound, normaliser, span)
         return _Folding(bound, wanted, span, top, given, certifying, progress).summary()
 
