@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import subprocess
@@ -269,6 +270,17 @@ def test_head_and_cell_go_with_one_from_page_to_page(page: Map) -> None:
     page.page.get_by_role("link", name="Map").click()
     page.settle()
     assert page.state()["j"] == str(NEEDLE[1])
+
+
+def test_the_list_is_saved_with_the_certificate_of_its_head(page: Map) -> None:
+    with page.page.expect_download() as saved:
+        page.page.get_by_role("button", name="CSV").click()
+    with saved.value.path().open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 50
+    assert {(line["layer"], line["head"], line["certificate"]) for line in lines} == {("0", "0", "passed")}
+    needle = next(line for line in lines if line["key_token"] == "needle")
+    assert (needle["query"], needle["key"], needle["query_token"]) == ("1203", "317", " w1203")
 
 
 def test_a_phone_shows_grid_rulers_received_and_lens(page: Map) -> None:

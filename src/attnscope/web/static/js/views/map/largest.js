@@ -6,7 +6,7 @@ import { count, weight7 } from '../../pure/number.js'
 import { pieces } from '../chip.js'
 
 /** @typedef {import("../../types.js").LargeCell} LargeCell @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Site} Site @typedef {{i: number, j: number}} Cell */
-/** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, plain: boolean, title: string}} Data plain: nothing is left out */
+/** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, head: number, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, plain: boolean, title: string}} Data plain: nothing is left out */
 /** @typedef {{fly: (cell: Cell) => void, plain: (plain: boolean) => void}} On */
 
 /** @type {[string, boolean][]} what a column holds, and whether its name is written */
@@ -68,11 +68,13 @@ function line({ weight, i, j }, at, { site, axes }) {
   return h('tr', { tabindex: at ? '-1' : '0' }, h('td', { class: 'w' }, weight7(weight)), h('td', {}, count(i)), word(axes.rows, i), h('td', {}, count(j)), word(axes.columns, j), h('td', {}, distanceWords(site, i, j)))
 }
 
-/** @param {Data} data */
-function download({ cells, axes, title }) {
+/** Each line carries the certificate of its head. @param {Data} data */
+function download({ cells, site, head, axes, title }) {
   const quoted = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`
-  const lines = (cells ?? []).map(({ weight, i, j }) => [weight, i, quoted(axes.rows.tokens[i]?.text ?? ''), j, quoted(axes.columns.tokens[j]?.text ?? '')].join(','))
-  const url = URL.createObjectURL(new Blob([['weight,query,query_token,key,key_token', ...lines].join('\r\n') + '\r\n'], { type: 'text/csv' }))
+  const { verdict, z } = site.certificate[head] ?? { verdict: 'not kept', z: null }
+  const of = [quoted(site.name), site.layer, head, verdict, z ?? '']
+  const lines = (cells ?? []).map(({ weight, i, j }) => [weight, i, quoted(axes.rows.tokens[i]?.text ?? ''), j, quoted(axes.columns.tokens[j]?.text ?? ''), ...of].join(','))
+  const url = URL.createObjectURL(new Blob([['weight,query,query_token,key,key_token,module,layer,head,certificate,z', ...lines].join('\r\n') + '\r\n'], { type: 'text/csv' }))
   h('a', { href: url, download: `${title.replace(/[^\p{L}\p{N}]+/gu, '-').toLowerCase()}-largest-cells.csv` }).click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -151,7 +151,7 @@ class Sheet {
       sink: site.sinks ? (sides?.sink ?? null) : null, seeing: (i) => (sides?.largest[i] ?? 1) > 0,
     })
     const problem = data.store.problem(`largest ${source.key} ${plain}`)
-    this.largest.update({ cells, problem: problem ? problem.message : '', site, axes, chosen, plain, title: name })
+    this.largest.update({ cells, problem: problem ? problem.message : '', site, head: source.head, axes, chosen, plain, title: name })
   }
 
   /** The cells around the chosen one, as exact weights. @param {Data} data @param {Cell|null} chosen */
