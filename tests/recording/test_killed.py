@@ -150,7 +150,7 @@ def test_two_writers_onto_one_place_and_a_reader_never_meet_halfway(given: Path,
             one.start("one")
             two.start("two")
             took = max(took, wait_for(target))
-            until = time.monotonic() + 20 * took
+            until = time.monotonic() + 8 * took
             while time.monotonic() < until:
                 try:
                     recording = load(target)
