@@ -5,6 +5,8 @@ ATTNSCOPE_KILLS=200 kills as often; 12 times otherwise.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import random
 import shutil
@@ -12,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,28 +28,27 @@ RecordingOf = Callable[..., Recording]
 
 KILLS = int(os.environ.get("ATTNSCOPE_KILLS", "12"))
 
-WRITER = """
-import os, sys
+NURSERY = """
+import json, os, signal, sys
 sys.path[:0] = [{source!r}]
 from pathlib import Path
 from attnscope.recording import load
 from attnscope.recording.writing import Partial
-given, target = load(sys.argv[1]), Path(sys.argv[2])
-sites = given.sites[:]
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who is killed is gone at once
 
-def write(name):
-    given.tokens = [name]
-    partial = Partial(target)
-    given.sites[:] = [partial.keep(site, f"run0000-site{{site.index:04d}}.safetensors") for site in sites]
-    partial.commit(given)
+def write_for_ever(given, target, name):
+    recording = load(given)
+    sites, recording.tokens = recording.sites[:], [name]
+    while True:
+        partial = Partial(Path(target))
+        recording.sites[:] = [partial.keep(x, f"run0000-site{{x.index:04d}}.safetensors") for x in sites]
+        partial.commit(recording)
 
-for line in sys.stdin:  # a name a line: each is a writer of its own, that is killed
+for line in sys.stdin:
     child = os.fork()
-    while not child:
-        write(line.strip())
+    if not child:
+        write_for_ever(*json.loads(line))
     print(child, flush=True)
-    os.waitpid(child, 0)
-    print("dead", flush=True)
 """
 
 
@@ -60,36 +61,52 @@ def given(saved: Path, make_site: MakeSite, recording_of: RecordingOf) -> Path:
     )
 
 
-class Writers:
-    """Writers that are started one after the other, quickly: each is a fork of one that has loaded all."""
+class Nursery:
+    """A process that forks writers, so that each is there at once."""
 
-    def __init__(self, given: Path, target: Path) -> None:
+    def __init__(self) -> None:
         source = str(Path(attnscope.__file__).parents[1])
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WRITER.format(source=source), str(given), str(target)],
+            [sys.executable, "-c", NURSERY.format(source=source)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
+        self.alive: set[int] = set()
 
-    def start(self, name: str) -> None:
-        """A process that writes recordings whose token is `name`, until it is killed."""
+    def start(self, given: Path, target: Path, name: str) -> int:
+        """The number of a process that writes recordings whose token is `name`, until it is killed."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(name + "\n")
+        self.process.stdin.write(json.dumps([str(given), str(target), name]) + "\n")
         self.process.stdin.flush()
-        self.last = int(self.process.stdout.readline())
+        child = int(self.process.stdout.readline())
+        self.alive.add(child)
+        return child
 
-    def kill(self) -> None:
-        """Ends the last one where it stands."""
-        assert self.process.stdout is not None
-        os.kill(self.last, signal.SIGKILL)
-        assert self.process.stdout.readline() == "dead\n"
+    def kill(self, child: int) -> None:
+        """Ends a writer where it stands."""
+        os.kill(child, signal.SIGKILL)
+        self.alive.remove(child)
+        with contextlib.suppress(ProcessLookupError):
+            while True:
+                os.kill(child, 0)
+                time.sleep(0.001)
 
     def close(self) -> None:
-        """No more are started."""
+        """Ends all of them."""
+        for child in list(self.alive):
+            self.kill(child)
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(60)
         self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    """One for all tests, since it has torch to load."""
+    one = Nursery()
+    yield one
+    one.close()
 
 
 def found_at(target: Path) -> list[str] | None:
@@ -115,57 +132,50 @@ def wait_for(target: Path) -> float:
 
 
 def test_a_writer_that_is_killed_leaves_the_old_recording_none_or_a_whole_new_one(
-    given: Path, tmp_path: Path
+    given: Path, tmp_path: Path, nursery: Nursery
 ) -> None:
     chance, target = random.Random(7), tmp_path / "killed" / "look"
-    writers, before, seen = Writers(given, target), None, set()
-    try:
-        writers.start("warm")
-        took = wait_for(target)
-        for number in range(KILLS):
-            writers.kill()
-            after = found_at(target)
-            assert after in (before, [str(number - 1)]) if number else after == ["warm"]
-            seen.add("none" if after is None else "old" if after == before else "new")
-            if chance.random() < 0.3:  # from a free place again
-                shutil.rmtree(target.parent)
-                after = None
-            before = after
-            writers.start(str(number))
-            time.sleep(chance.random() * 1.5 * took)
-        writers.kill()
-        assert len(list(target.parent.iterdir())) <= 3  # each cleared what the one before had left
-    finally:
-        writers.close()
+    before: list[str] | None = None
+    seen: set[str] = set()
+    child = nursery.start(given, target, "first")
+    took = wait_for(target)
+    for number in range(KILLS):
+        nursery.kill(child)
+        after = found_at(target)
+        assert after in (before, [str(number - 1)]) if number else after == ["first"]
+        seen.add("none" if after is None else "old" if after == before else "new")
+        if chance.random() < 0.3:  # from a free place again
+            shutil.rmtree(target.parent)
+            after = None
+        before = after
+        child = nursery.start(given, target, str(number))
+        time.sleep(chance.random() * 1.5 * took)
+    nursery.kill(child)
+    assert not target.parent.exists() or len(list(target.parent.iterdir())) <= 3  # the next one clears
     assert "new" in seen and (KILLS < 100 or seen == {"none", "old", "new"})
 
 
-def test_two_writers_onto_one_place_and_a_reader_never_meet_halfway(given: Path, tmp_path: Path) -> None:
+def test_two_writers_onto_one_place_and_a_reader_never_meet_halfway(
+    given: Path, tmp_path: Path, nursery: Nursery
+) -> None:
     target, chance = tmp_path / "both" / "look", random.Random(3)
-    one, two = Writers(given, target), Writers(given, target)
     seen: set[str] = set()
     took = 0.0
-    try:
-        for _ in range(max(KILLS // 50, 1)):
-            one.start("one")
-            two.start("two")
-            took = max(took, wait_for(target))
-            until = time.monotonic() + 8 * took
-            while time.monotonic() < until:
-                try:
-                    recording = load(target)
-                    tokens = recording.tokens
-                    recording.sites[chance.randrange(5)].weights(chance.randrange(6), 3)
-                except BrokenRecording as error:
-                    assert str(error).startswith("There is no recording") or "Load it again" in str(error)
-                    continue
-                seen.update(tokens or [])  # type: ignore[arg-type]
-            one.kill()
-            two.kill()
-            assert found_at(target) in (["one"], ["two"])
-    finally:
-        one.close()
-        two.close()
+    for _ in range(max(KILLS // 50, 1)):
+        writers = [nursery.start(given, target, name) for name in ("one", "two")]
+        took = max(took, wait_for(target))
+        until = time.monotonic() + 8 * took
+        while time.monotonic() < until:
+            try:
+                recording = load(target)
+                recording.sites[chance.randrange(5)].weights(chance.randrange(6), 3)
+            except BrokenRecording as error:
+                assert "Load it again" in str(error)
+                continue
+            seen.update(recording.tokens or [])  # type: ignore[arg-type]
+        for child in writers:
+            nursery.kill(child)
+        assert found_at(target) in (["one"], ["two"])
     assert seen == {"one", "two"}
     last = load(target)
     last.tokens = ["last"]
