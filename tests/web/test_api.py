@@ -161,7 +161,9 @@ def test_thumbnails_of_a_longer_text_are_the_largest_of_their_blocks(
     grid = tools.floats(client.get(f"/api/runs/{state['id']}/sites/0/heads/2/grid"))
     padded = np.full((94, 94), -1, np.float32)
     padded[:93, :93] = grid
-    assert np.array_equal(pictures[2], padded.reshape(47, 2, 47, 2).max((1, 3)))
+    largest = padded.reshape(47, 2, 47, 2).max((1, 3))
+    np.testing.assert_allclose(pictures[2], largest, rtol=1e-6, atol=0)  # tiles of other shapes
+    assert np.array_equal(pictures[2] == -1, largest == -1)
     assert (pictures[2][0, 1:] == -1).all()
 
 

@@ -4,6 +4,7 @@ sentence.
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -55,6 +56,8 @@ def test_a_tile_of_single_cells_is_the_grid(client: TestClient, head: str) -> No
     grid = planes(client, f"{head}/grid")
     assert tile.shape == (1, 90, 90)
     assert np.array_equal(tile[0], grid)
+    for path in ("tiles/0/0/0", "largest"):
+        assert json.loads(client.get(f"{head}/map/{path}").headers["x-certificate"])["verdict"] == "passed"
 
 
 @pytest.mark.usefixtures("ready")

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from attnscope.errors import AttnscopeError, ServerError
 from attnscope.maps import SIDE, Pyramid, Tile, largest_cells
-from attnscope.web.numbers import FIXED, POLLED, number, place, whole
+from attnscope.web.numbers import FIXED, POLLED, number, place, seal, whole
 from attnscope.web.refusals import Json, Refusal, error_fields
 from attnscope.web.views import Views
 from attnscope.web.worker import Worker
@@ -147,7 +147,8 @@ def map_routes(worker: Worker, room: MapRoom) -> APIRouter:
         geometry = pyramid.geometry
         at = whole(level, "level", 0, geometry.depth + 1)
         rows, cols = geometry.tiles(at)
-        return _planes(pyramid.tile(at, whole(row, "tile row", 0, rows), whole(col, "tile column", 0, cols)))
+        found = pyramid.tile(at, whole(row, "tile row", 0, rows), whole(col, "tile column", 0, cols))
+        return _planes(found, seal(views, s, h))
 
     @api.get(path + "/largest")
     def largest(run: str, site: str, head: str, request: Request) -> Json:
@@ -157,7 +158,7 @@ def map_routes(worker: Worker, room: MapRoom) -> APIRouter:
         skip = number(request, "skip_first", 0, 2, default=0)
         near = number(request, "near", 0, 1_000_000, default=0)
         found = largest_cells(_built(views, s, h), n, skip_first=bool(skip), near=near)
-        return Json([asdict(cell) for cell in found], headers=FIXED)
+        return Json([asdict(cell) for cell in found], headers=FIXED | seal(views, s, h))
 
     return api
 
@@ -174,8 +175,10 @@ def _built(views: Views, site: int, head: int) -> Pyramid:
     return pyramid
 
 
-def _planes(tile: Tile) -> Response:
+def _planes(tile: Tile, certified: dict[str, str]) -> Response:
     names = ("max",) if tile.cells == 1 else ("max", "mean", "sum")
     raw = tile.encode(*names)
     shape = ",".join(map(str, (len(names), *tile.shape)))
-    return Response(raw, media_type="application/octet-stream", headers={"X-Shape": shape, **FIXED})
+    return Response(
+        raw, media_type="application/octet-stream", headers={"X-Shape": shape, **FIXED, **certified}
+    )

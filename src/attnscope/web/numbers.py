@@ -1,12 +1,15 @@
-"""The numbers of a URL: read as whole numbers in a stated range, or refused with what is wanted; and how long
-answers may be kept.
+"""The numbers of a URL, read as whole numbers in a stated range or refused with what is wanted; the headers
+of answers.
 """
 
 from __future__ import annotations
 
+import json
+
 from fastapi import Request
 
 from attnscope.web.refusals import Refusal
+from attnscope.web.results import seal_of
 from attnscope.web.views import Views
 from attnscope.web.worker import Worker
 
@@ -58,3 +61,8 @@ def span(request: Request, name: str, size: int) -> slice:
 
 def _is_whole(given: str) -> bool:
     return given.isascii() and given.isdigit() and len(given) < 10
+
+
+def seal(views: Views, site: int, head: int) -> dict[str, str]:
+    """The header that carries a head's certificate: JSON in ASCII."""
+    return {"X-Certificate": json.dumps(seal_of(views.sites[site], head, views.look.batch))}

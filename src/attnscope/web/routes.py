@@ -4,8 +4,6 @@ floats.
 
 from __future__ import annotations
 
-import json
-
 import torch
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -15,10 +13,9 @@ from torch import Tensor
 from attnscope.errors import TextError, UnknownCharacter
 from attnscope.models.texts import check_text, without_surrogates
 from attnscope.web.catalogue import Catalogue
-from attnscope.web.numbers import FIXED, POLLED, number, place, span
+from attnscope.web.numbers import FIXED, POLLED, number, place, seal, span
 from attnscope.web.refusals import Json, Offer, Refusal, refuse
 from attnscope.web.results import seal_of
-from attnscope.web.views import Views
 from attnscope.web.wishes import wish
 from attnscope.web.worker import Worker
 
@@ -94,7 +91,7 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
         views, s, h = place(worker, run, site, head)
         rows = span(request, "rows", views.sites[s].tq)
         cols = span(request, "cols", views.sites[s].tk)
-        return _floats(views.grid(s, h, rows, cols), **_seal(views, s, h))
+        return _floats(views.grid(s, h, rows, cols), **seal(views, s, h))
 
     @api.get(head_path + "/sides")
     def sides(run: str, site: str, head: str) -> Response:
@@ -102,21 +99,21 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
         views, s, h = place(worker, run, site, head)
         found = views.sides(s, h)
         layout = ",".join(f"{name}:{len(values)}" for name, values in found.items())
-        return _floats(torch.cat(list(found.values())), **{"X-Layout": layout}, **_seal(views, s, h))
+        return _floats(torch.cat(list(found.values())), **{"X-Layout": layout}, **seal(views, s, h))
 
     @api.get(head_path + "/row")
     def row(run: str, site: str, head: str, request: Request) -> Response:
         """Where query i looks."""
         views, s, h = place(worker, run, site, head)
         i = number(request, "i", 0, views.sites[s].tq)
-        return _floats(views.row(s, h, i), **_seal(views, s, h))
+        return _floats(views.row(s, h, i), **seal(views, s, h))
 
     @api.get(head_path + "/column")
     def column(run: str, site: str, head: str, request: Request) -> Response:
         """Who looks at key j."""
         views, s, h = place(worker, run, site, head)
         j = number(request, "j", 0, views.sites[s].tk)
-        return _floats(views.column(s, h, j), **_seal(views, s, h))
+        return _floats(views.column(s, h, j), **seal(views, s, h))
 
     @api.get(head_path + "/cell")
     def cell(run: str, site: str, head: str, request: Request) -> Json:
@@ -136,11 +133,6 @@ def _wish(body: bytes) -> tuple[str, str]:
         if not isinstance(found.get(name), str):
             raise Refusal(400, f"{name!r} is missing or no string", wanted=wanted)
     return found["model"], found["text"]
-
-
-def _seal(views: Views, site: int, head: int) -> dict[str, str]:
-    """Return the header that carries a head's certificate: JSON in ASCII."""
-    return {"X-Certificate": json.dumps(seal_of(views.sites[site], head, views.look.batch))}
 
 
 def _floats(values: Tensor, **headers: str) -> Response:
