@@ -62,7 +62,8 @@ def command(
             check_head(one, head)
     search = _Search(of_run, head, number, skip_first, skip_near, batch)
     found = search.largest(sites)
-    cells = [_told(opened, of_run.sites[at], (at, h, i, j), -w, batch) for w, at, h, i, j in found]
+    sides = {at: _sides(opened, of_run.sites[at], batch) for at in {one[1] for one in found}}
+    cells = [_told(of_run.sites[one[1]], one, sides[one[1]]) for one in found]
     print_cells(cells, search.left_out, "json" if as_json else "csv" if as_csv else None)
 
 
@@ -105,15 +106,17 @@ class _Search:
             yield -cell.weight, at, head, cell.i, cell.j
 
 
-def _told(
-    recording: Recording, site: Site, place: tuple[int, int, int, int], weight: float, batch: int
-) -> dict[str, Any]:
+def _sides(recording: Recording, site: Site, batch: int) -> list[Any]:
+    """Return the tokens of a site's rows and of its columns."""
     from attnscope.models import axis_of
 
-    at, head, i, j = place
-    rows, columns = (axis_of(recording, site, side, batch=batch).tokens for side in ("rows", "columns"))
+    return [axis_of(recording, site, side, batch=batch).tokens for side in ("rows", "columns")]
+
+
+def _told(site: Site, found: Found, sides: list[Any]) -> dict[str, Any]:
+    least, at, head, i, j = found
     back = None if site.kind == "cross" else i + (site.offset or 0) - j
     return {
-        "site": at, "name": site.name, "layer": site.layer, "head": head, "i": i, "j": j, "weight": weight,
-        "back": back, "query": dict(rows[i]), "key": dict(columns[j]),
+        "site": at, "name": site.name, "layer": site.layer, "head": head, "i": i, "j": j, "weight": -least,
+        "back": back, "query": dict(sides[0][i]), "key": dict(sides[1][j]),
     }  # fmt: skip

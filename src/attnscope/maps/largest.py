@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,9 +13,14 @@ from attnscope.core.top import top_of
 from attnscope.errors import RecordingError
 from attnscope.maps.head import COLUMNS, Head
 from attnscope.maps.pyramid import Pyramid
+from attnscope.recording.blocks import COLUMNS as BLOCK_COLUMNS
+from attnscope.recording.blocks import ROWS as BLOCK_ROWS
 
 MOST = 10_000
 """Cells that a list may hold."""
+
+Area = tuple[slice, slice]
+"""Rows and columns of cells."""
 
 SMALLEST = torch.finfo(torch.float32).smallest_normal
 
@@ -80,9 +86,12 @@ def largest_cells(pyramid: Pyramid, n: int = 20, *, skip_first: bool = False, ne
         )
     left = _Left(pyramid.head, _first_key(pyramid) if skip_first else None, near)
     clean = _top_pixels(pyramid, n, left)
-    found = _largest(_cells(pyramid, clean, left), n)
+    found = _largest(
+        (cell for area, meant in _gathered(clean) for cell in _cells(pyramid, area, left, n, meant)), n
+    )
     least = found[-1].weight if len(found) == n else 0.0
-    return _largest([*found, *_cells(pyramid, _mixed(pyramid, left, least), left, n)], n)
+    mixed = (cell for area in _mixed(pyramid, left, least) for cell in _cells(pyramid, area, left, n))
+    return _largest(itertools.chain(found, mixed), n)
 
 
 def _first_key(pyramid: Pyramid) -> int:
@@ -92,7 +101,7 @@ def _first_key(pyramid: Pyramid) -> int:
     return first if valid is None else first + int(valid[0, first:].to(torch.uint8).argmax())
 
 
-def _top_pixels(pyramid: Pyramid, n: int, left: _Left) -> list[tuple[slice, slice]]:
+def _top_pixels(pyramid: Pyramid, n: int, left: _Left) -> list[Area]:
     """The places of the n pixels of the base with the largest maxima, no cell of which is left out."""
     base, size = pyramid.base, pyramid.geometry.base
     best: list[tuple[float, int, int]] = []
@@ -125,7 +134,7 @@ def _hidden(largest: Tensor, first: int, cut: slice, size: int) -> Tensor:
     return largest
 
 
-def _mixed(pyramid: Pyramid, left: _Left, least: float) -> Iterator[tuple[slice, slice]]:
+def _mixed(pyramid: Pyramid, left: _Left, least: float) -> Iterator[Area]:
     """Stretches in which some cells are left out or no numbers, and others may be as large as `least`."""
     base, size = pyramid.base, pyramid.geometry.base
     for at, band in enumerate(base.bands):
@@ -142,7 +151,7 @@ def _mixed(pyramid: Pyramid, left: _Left, least: float) -> Iterator[tuple[slice,
                     yield rows, piece
 
 
-def _beside_nan(pyramid: Pyramid, rows: slice) -> Iterator[tuple[slice, slice]]:
+def _beside_nan(pyramid: Pyramid, rows: slice) -> Iterator[Area]:
     """The rows of a band that hold numbers, whole: a row with one NaN has NaN alone."""
     sound = (~pyramid.sides.entropy[rows].isnan()).int()
     edges = torch.nn.functional.pad(sound, (1, 1)).diff().nonzero()[:, 0].tolist()
@@ -153,18 +162,32 @@ def _beside_nan(pyramid: Pyramid, rows: slice) -> Iterator[tuple[slice, slice]]:
                 yield stretch, _cut(start, COLUMNS, run.stop)
 
 
-def _cells(
-    pyramid: Pyramid, places: Iterable[tuple[slice, slice]], left: _Left, n: int = MOST
-) -> Iterator[Large]:
-    """The cells above 0 of these places that are not left out, the n largest of each."""
+def _gathered(places: list[Area]) -> Iterator[tuple[Area, Tensor]]:
+    """Places that lie in one block of weights: the area around them, and which of its cells are meant."""
+    blocks: dict[tuple[int, int], list[Area]] = {}
     for rows, cols in places:
-        block = left.out_of(pyramid.head.weights(rows, cols), rows, cols)
-        flat = top_of(block.reshape(1, 1, 1, -1), min(n, block.numel()))
-        wide = cols.stop - cols.start
-        for value, place in zip(flat.scores[0, 0, 0].tolist(), flat.keys[0, 0, 0].tolist(), strict=True):
-            if value <= 0:
-                break
-            yield Large(value, rows.start + place // wide, cols.start + place % wide)
+        blocks.setdefault((rows.start // BLOCK_ROWS, cols.start // BLOCK_COLUMNS), []).append((rows, cols))
+    for block in blocks.values():
+        top, left = (min(place[side].start for place in block) for side in (0, 1))
+        end, right = (max(place[side].stop for place in block) for side in (0, 1))
+        meant = torch.zeros(end - top, right - left, dtype=torch.bool)
+        for rows, cols in block:
+            meant[rows.start - top : rows.stop - top, cols.start - left : cols.stop - left] = True
+        yield (slice(top, end), slice(left, right)), meant
+
+
+def _cells(pyramid: Pyramid, area: Area, left: _Left, n: int, meant: Tensor | None = None) -> Iterator[Large]:
+    """The n largest cells above 0 of an area that are not left out, and of these the ones that are meant."""
+    rows, cols = area
+    block = left.out_of(pyramid.head.weights(rows, cols), rows, cols)
+    if meant is not None:
+        block = block.masked_fill(~meant, -1.0)
+    flat = top_of(block.reshape(1, 1, 1, -1), min(n, block.numel()))
+    wide = cols.stop - cols.start
+    for value, place in zip(flat.scores[0, 0, 0].tolist(), flat.keys[0, 0, 0].tolist(), strict=True):
+        if value <= 0:
+            break
+        yield Large(value, rows.start + place // wide, cols.start + place % wide)
 
 
 def _largest(cells: Iterable[Large], n: int) -> list[Large]:
