@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from attnscope.core.engine import normaliser
 from attnscope.core.masks import causal
-from attnscope.core.walk import normaliser
 from attnscope.maps import Pyramid, of_call
 from benchmarks.pairs import peak
 

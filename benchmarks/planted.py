@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from attnscope.core.engine import normaliser
 from attnscope.core.fold import summarize
 from attnscope.core.masks import causal
-from attnscope.core.walk import normaliser
 from attnscope.maps import Pyramid, largest_cells, of_call
 
 LENGTH, WIDTH, MARKS = 131_072, 64, 60
