@@ -22,9 +22,10 @@ from attnscope.core.engine import normaliser, normaliser_of
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.keystats import KeyStats
 from attnscope.core.mask import Mask
+from attnscope.core.room import Room
 from attnscope.core.rowstats import RowStats, first_keys, no_rows_seen, row_stats
 from attnscope.core.scoring import Bound, Scoring
-from attnscope.core.tile import Normaliser, weigh, weighed
+from attnscope.core.tile import Normaliser, weighed
 from attnscope.core.top import top_of
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
@@ -305,7 +306,7 @@ def halves(
         total = (tile.scores - peak.masked_fill(peak == -torch.inf, 0)[..., None]).exp().sum(dim=-1)
         mine = Normaliser(peak, total.masked_fill(peak == -torch.inf, 1).log()) if own else last
         top = top_of(tile.scores, 2, cols.start)
-        seen, wide = weighed(bound, tile, mine.peak, mine.logsum), in_float64(mine)
+        seen, wide = weighed(bound, tile, mine, Room()), in_float64(mine)
         states.append(row_stats(bound, tile, seen, wide, first=first, top=top))
     return bound, last, states
 
@@ -368,7 +369,7 @@ def test_what_keys_receive_adds_over_rows(call: tuple[Tensor, Tensor, Scoring], 
         part = KeyStats(bound, rows=span, start=0, block=block)
         if rows.stop > rows.start:
             tile = bound.tile(rows, slice(0, k.shape[2]))
-            part.take(tile, weigh(bound, tile, last.peak[..., rows], last.logsum[..., rows]))
+            part.take(tile, weighed(bound, tile, last.of_rows(rows), Room()))
         parts.append(part)
     parts[0].add(parts[1])
     whole = summarize(q, k, scoring, block=block)

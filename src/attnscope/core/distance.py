@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
+from attnscope.core.room import Room
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
+from attnscope.core.tile import Weighed
 from attnscope.shapes import Block
 
 EXACT_TO = 64
@@ -56,30 +57,30 @@ def one_sided(bound: Bound, tile: Tile) -> int:
     return 1 if bool(((hi <= after) | (hi <= lo)).all()) else 0
 
 
-def by_distance(bound: Bound, tile: Tile, weights: Block, received: Tensor, bins: int) -> Tensor:
+def by_distance(bound: Bound, tile: Tile, seen: Weighed, received: Tensor, bins: int) -> Tensor:
     """The weight of a tile in each bin, (b h bins) float64; received: its sums over rows, (b h c) float64."""
     into = received.new_zeros(*received.shape[:2], bins)
     near, far = _extent(bound, tile)
     if near == far:
         into[..., near] = received.sum(dim=-1)
         return into
-    rows, cols = weights.shape[-2:]
-    key_past_row = torch.arange(rows + cols - 1, device=weights.device) - (rows - 1)  # of each diagonal
+    rows, cols = seen.weights.shape[-2:]
+    key_past_row = torch.arange(rows + cols - 1, device=received.device) - (rows - 1)  # of each diagonal
     distance = (tile.rows.start + bound.offset - tile.cols.start - key_past_row).abs()
-    return into.index_add_(-1, bin_of(distance), diagonals(weights).double())
+    return into.index_add_(-1, bin_of(distance), diagonals(seen.weights, seen.room).double())
 
 
-def diagonals(weights: Block) -> Tensor:
+def diagonals(weights: Block, room: Room) -> Tensor:
     """The sum of each diagonal of weights (b h r c), from the lower left corner up: (b h r+c-1).
 
     Rows that are r + c - 1 apart are read as if they were one more apart: what stood on a diagonal then
     stands in a column.
     """
-    rows, cols = weights.shape[-2:]
+    b, h, rows, cols = weights.shape
     wide = rows + cols - 1
-    spaced = pad(weights, (rows - 1, 0, 0, 1)).contiguous()
-    lead = spaced.stride()[:2]
-    return spaced.as_strided((*weights.shape[:2], rows, wide), (*lead, wide + 1, 1)).sum(dim=-2)
+    spaced = room.zeros("spaced", (b, h, rows + 1, wide), weights.dtype, weights.device)
+    spaced[:, :, :rows, rows - 1 :] = weights
+    return spaced.as_strided((b, h, rows, wide), (*spaced.stride()[:2], wide + 1, 1)).sum(dim=-2)
 
 
 def _extent(bound: Bound, tile: Tile) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from attnscope.core.keystats import KeyStats
 from attnscope.core.mask import Mask
 from attnscope.core.probe import Probe, ProbeSums
+from attnscope.core.room import Room
 from attnscope.core.rowstats import RowStats, no_rows_seen, row_stats
 from attnscope.core.scoring import Bound, Scoring, as_scoring
 from attnscope.core.tile import Normaliser, weighed
@@ -70,25 +71,25 @@ class Tiles:
 
     def probe(self, bound: Bound, probe: Probe, rows: slice, given: Normaliser) -> ProbeSums:
         """What a certificate of these rows is made of."""
-        sums, wide = _no_sums(bound, probe, rows), _wide(given)
+        sums, wide, room = _no_sums(bound, probe, rows), _wide(given), Room()
         for tile in walk_columns(bound, rows):
-            seen = weighed(bound, tile, given.peak, given.logsum)
+            seen = weighed(bound, tile, given, room)
             sums = sums.merge(probe.of_tile(tile, seen, wide))
         return sums
 
     def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
         """Pass 2: everything else."""
-        wide, size = _wide(given), rows.stop - rows.start
+        wide, size, room = _wide(given), rows.stop - rows.start, Room()
         stats = no_rows_seen(bound, size, wanted.top).relative_to(wide.peak, wide.logsum)
         cols = slice(*bound.visible.bounds(rows))
         keys = KeyStats(bound, rows=rows, cols=cols, start=wanted.start, block=wanted.block)
         probed = None if wanted.probe is None else _no_sums(bound, wanted.probe, rows)
         for tile in walk_columns(bound, rows):
             top = stats.top.after(tile.scores, tile.cols.start)
-            seen = weighed(bound, tile, given.peak, given.logsum)
+            seen = weighed(bound, tile, given, room)
             new = row_stats(bound, tile, seen, wide, first=wanted.first)
             stats = replace(stats.merge(new), top=top)
-            keys.take(tile, seen.weights)
+            keys.take(tile, seen)
             if probed is not None and wanted.probe is not None:
                 probed = probed.merge(wanted.probe.of_tile(tile, seen, wide))
         return States(stats, keys, probed)

@@ -15,8 +15,9 @@ from torch import Tensor
 from attnscope.core.distance import bins_of, by_distance
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
+from attnscope.core.tile import Weighed
 from attnscope.errors import ScoringError, TooLarge
-from attnscope.shapes import Block, Columns
+from attnscope.shapes import Columns
 
 BLOCK_CELLS = 2**28
 """Cells of all block grids of a call, past which `block` is refused: 2 GB in float64."""
@@ -61,21 +62,22 @@ class KeyStats:
             self.largest = torch.zeros_like(self.sums)
             self.counts = torch.zeros(*lead, *grid, dtype=torch.int64, device=device)
 
-    def take(self, tile: Tile, weights: Block) -> None:
-        """Adds a tile of these rows and keys, (b h r c), that has not been taken before."""
-        here = (..., self._within(tile.cols))
+    def take(self, tile: Tile, seen: Weighed) -> None:
+        """Adds a tile of these rows and keys that has not been taken before."""
+        weights, here = seen.weights, (..., self._within(tile.cols))
         of_rows = self._down(weights, tile, torch.sum).double()  # (b h m c)
         received = of_rows.sum(dim=-2)
         self.received[here] += received
-        self.by_distance += by_distance(self.bound, tile, weights, received, self.by_distance.shape[-1])
-        self.seen[here] += weights.shape[-2] if tile.whole else tile.visible.sum(dim=-2)
+        self.by_distance += by_distance(self.bound, tile, seen, received, self.by_distance.shape[-1])
+        counted = self._counted(tile)  # (.. m c)
+        self.seen[here] += counted.sum(dim=-2)
         if self.block is None or self.sums is None or self.largest is None or self.counts is None:
             return
         blocks = self._place(tile.rows, tile.cols)
         self.sums[blocks] += self._across(of_rows, tile, torch.sum)
         largest = self._across(self._down(weights, tile, torch.amax), tile, torch.amax)
         self.largest[blocks] = torch.maximum(self.largest[blocks], largest.double())
-        self.counts[blocks] += self._counted(tile)
+        self.counts[blocks] += self._across(counted, tile, torch.sum)
 
     def merge(self, other: KeyStats) -> KeyStats:
         """Both as one, over the smallest spans that hold the rows and keys of both."""
@@ -101,14 +103,13 @@ class KeyStats:
             self.counts[blocks] += other.counts
 
     def _counted(self, tile: Tile) -> Tensor:
-        """Visible cells of the blocks that a tile touches, (b|1 h|1 m n) or (m n)."""
-        if not tile.whole:
-            return self._across(self._down(tile.visible.long(), tile, torch.sum), tile, torch.sum)
-        rows, cols = (
-            torch.ones(n, dtype=torch.int64, device=tile.visible.device) for n in tile.visible.shape[-2:]
-        )
-        down, along = self._down(rows[:, None], tile, torch.sum), self._across(cols[None], tile, torch.sum)
-        return down * along
+        """How many rows of each block see each key, (b|1 h|1 m c) int64."""
+        rows, cols = tile.visible.shape[-2:]
+        if tile.whole:
+            ones = torch.ones(rows, 1, dtype=torch.int64, device=tile.visible.device)
+            return self._down(ones, tile, torch.sum).expand(-1, cols)
+        # whole numbers, exact in float32, in which sums are quicker
+        return self._down(tile.visible.float(), tile, torch.sum).long()
 
     def _down(self, x: Tensor, tile: Tile, reduce: Callable[..., Tensor]) -> Tensor:
         """A tile (... r c) with its rows reduced to the blocks that they touch, or to one without blocks."""

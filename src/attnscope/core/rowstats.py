@@ -20,6 +20,9 @@ from attnscope.core.top import Top, no_top
 from attnscope.core.visible import Visible
 from attnscope.shapes import Rows
 
+SEGMENT = 64
+"""Keys whose distances are summed together, relative to the middle one."""
+
 
 @dataclass(frozen=True, eq=False)
 class RowStats:
@@ -46,16 +49,14 @@ class RowStats:
             peak = torch.where(larger, self.peak, other.peak)
             logsum = torch.where(larger, self.logsum, other.logsum)
         one, two = self.relative_to(peak, logsum), other.relative_to(peak, logsum)
-        mass = one.mass + two.mass
-        share = (two.mass / mass).where(mass != 0, 0.0)
-        apart = two.mean - one.mean  # Chan, Golub and LeVeque 1979: nothing cancels
+        mass, mean, scatter = _joined(one.mass, one.mean, one.scatter, two.mass, two.mean, two.scatter)
         return RowStats(
             peak,
             logsum,
             mass,
             one.plogp + two.plogp,
-            one.mean + apart * share,
-            one.scatter + two.scatter + apart.square() * one.mass * share,
+            mean,
+            scatter,
             one.first + two.first,
             one.top.merge(two.top),
         )
@@ -139,50 +140,68 @@ def _distances(bound: Bound, tile: Tile, seen: Weighed) -> tuple[Tensor, Tensor,
 
     A weight past a half is taken by itself: beside it the others would be lost in the rounding of squares.
     """
-    weights = seen.weights.double()
-    peaked = seen.largest > 0.5
+    weights, peaked = seen.weights, seen.largest > 0.5
     if not bool(peaked.any()):
         return _moments(bound, tile, weights)
-    where, heavy = peaked.nonzero(as_tuple=True), torch.zeros_like(seen.largest, dtype=torch.float64)
-    key = seen.weights[peaked].argmax(dim=-1)
-    heavy[peaked] = weights[(*where, key)]
-    weights = weights.clone() if weights is seen.weights else weights
-    weights[(*where, key)] = 0.0
+    key = weights[peaked].argmax(dim=-1)
+    where = (*peaked.nonzero(as_tuple=True), key)
+    heavy, weights[where] = weights[where], 0.0
     mass, mean, scatter = _moments(bound, tile, weights)
-    row = where[-1] + (tile.rows.start + bound.offset)
-    its_own = torch.zeros_like(mass)
-    its_own[peaked] = (row - key - tile.cols.start).abs().double()
-    whole = mass + heavy
-    share = (heavy / whole).where(whole != 0, 0.0)
-    apart = its_own - mean
-    apart = apart.where(heavy > 0, 0.0)
-    return whole, mean + apart * share, scatter + apart.square() * mass * share
+    weights[where] = heavy
+    alone, its_own = torch.zeros_like(mass), mean.clone()
+    alone[peaked] = heavy.double()
+    position = where[2] + (tile.rows.start + bound.offset)
+    its_own[peaked] = (position - key - tile.cols.start).abs().double()
+    return _joined(mass, mean, scatter, alone, its_own, torch.zeros_like(mass))
+
+
+def _joined(
+    mass: Tensor, mean: Tensor, scatter: Tensor, more: Tensor, its_mean: Tensor, its_scatter: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Mass, mean and scatter of two sets of weights as one (Chan, Golub and LeVeque 1979): nothing cancels."""
+    whole, apart = mass + more, its_mean - mean
+    share = (more / whole).where(whole != 0, 0.0)
+    return whole, mean + apart * share, scatter + its_scatter + apart.square() * mass * share
 
 
 def _moments(bound: Bound, tile: Tile, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Mass, mean distance and scatter of weights (b h r c) in float64."""
-    sign = one_sided(bound, tile)
-    device = weights.device
+    """Mass, mean distance and scatter of weights (b h r c), in float64."""
+    sign, device = one_sided(bound, tile), weights.device
     rows = torch.arange(tile.rows.start, tile.rows.stop, device=device, dtype=torch.float64) + bound.offset
-    cols = torch.arange(tile.cols.start, tile.cols.stop, device=device, dtype=torch.float64)
     if not sign:
+        cols = torch.arange(tile.cols.start, tile.cols.stop, device=device, dtype=torch.float64)
         distance = (rows[:, None] - cols).abs()
-        mass, one, two = (
-            torch.linalg.vecdot(weights, of)
-            for of in (torch.ones_like(distance), distance, distance.square())
-        )
-        centre = torch.zeros_like(rows)
-        sign = 1
-    else:
-        middle = (tile.cols.start + tile.cols.stop - 1) / 2
-        off = middle - cols  # a distance grows as the key goes back
-        along = torch.stack([torch.ones_like(off), off, off.square()])
-        sums = along @ weights.flatten(0, 2).mT  # (3 b*h*r)
-        mass, one, two = sums.reshape(3, *weights.shape[:3]).unbind()
-        centre = rows - middle
+        wide = weights.double()
+        powers = (torch.ones_like(distance), distance, distance.square())
+        mass, one, two = (torch.linalg.vecdot(wide, power) for power in powers)
+        mean = (one / mass).where(mass != 0, 0.0)
+        return mass, mean, (two - mean * one).clamp(min=0)
+    size = weights.shape[-1]
+    whole = size // SEGMENT * SEGMENT
+    parts = [_of_segments(weights[..., :whole], SEGMENT)] if whole else []
+    if whole < size:
+        parts.append(_of_segments(weights[..., whole:], size - whole))
+    mass, one, two = torch.cat(parts, dim=1).double()  # (segments b h r) each
+    first = torch.arange(0, size, SEGMENT, device=device) + tile.cols.start
+    middle = (first + (first + SEGMENT).clamp(max=tile.cols.stop) - 1).double()[:, None, None, None] / 2
     shift = (one / mass).where(mass != 0, 0.0)
-    mean = (sign * (centre + shift)).where(mass != 0, 0.0)
-    return mass, mean, (two - shift * one).clamp(min=0)
+    total = mass.sum(dim=0)
+    place = (mass * (middle + shift)).sum(dim=0) / total  # the mean key
+    apart = middle + shift - place
+    scatter = (two - shift * one).clamp(min=0) + mass * apart.square()
+    mean = (sign * (rows - place)).where(total != 0, 0.0)
+    return total, mean, scatter.sum(dim=0).where(total != 0, 0.0)
+
+
+def _of_segments(weights: Tensor, width: int) -> Tensor:
+    """Sums of weights (b h r c) times 1, o and o^2 over segments of so many columns, o counted from the
+    middle of each: (3 segments b h r). Squares of so few columns lose little in float32."""
+    lead, count = weights.shape[:3], weights.shape[-1] // width
+    off = torch.arange(width, device=weights.device, dtype=weights.dtype) - (width - 1) / 2
+    along = torch.stack([torch.ones_like(off), off, off.square()])
+    segments = weights.flatten(0, 2).view(-1, count, width).permute(1, 2, 0)  # (segments width b*h*r)
+    sums = along.expand(count, 3, width) @ segments
+    return sums.transpose(0, 1).reshape(3, count, *lead)
 
 
 def _of_first(tile: Tile, weights: Tensor, first: Tensor) -> Tensor:

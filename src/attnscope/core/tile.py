@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from attnscope.core.arithmetic import rounded
+from attnscope.core.room import Room
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
 from attnscope.shapes import Block, Rows
@@ -82,17 +83,20 @@ def shifted(bound: Bound, scores: Tensor, peak: Tensor) -> Tensor:
 class Weighed:
     """The weights of a tile and their logs, (b h r c) each; where a weight is 0 its log is some number.
 
-    shifted: the logs are the scores less the rows' peak and logsum, nothing rounded in between.
+    shifted: the logs are the scores less the rows' peak and logsum, nothing rounded in between.   room:
+    the memory used; the next tile takes it.
     """
 
     weights: Block
     logs: Block
     shifted: bool
+    room: Room
 
     @cached_property
     def pulled(self) -> Block:
         """Each weight times its log."""
-        return self.weights * self.logs
+        into = self.room.take("pulled", self.weights.shape, self.weights.dtype, self.weights.device)
+        return torch.mul(self.weights, self.logs, out=into)
 
     @cached_property
     def largest(self) -> Rows:
@@ -100,19 +104,21 @@ class Weighed:
         return self.weights.amax(dim=-1)
 
 
-def weighed(bound: Bound, tile: Tile, peak: Tensor, logsum: Tensor) -> Weighed:
-    """The weights of a tile as `weigh` makes them, with their logs; the memory of tile.scores may be taken.
+def weighed(bound: Bound, tile: Tile, normaliser: Normaliser, room: Room) -> Weighed:
+    """The weights of a tile as `weigh` makes them, with their logs; normaliser: of its rows, (b h r) each.
 
-    Weights below the smallest normal number of the dtype are 0.
+    The memory of tile.scores may be taken, and what stood in the room is. Weights below the smallest normal number of the dtype are 0.
     """
+    peak, logsum = normaliser.peak, normaliser.logsum
     if bound.arithmetic.rounds_weights(bound.dtype):
         weights = weigh(bound, tile, peak, logsum)
-        return Weighed(weights, weights.clamp(min=torch.finfo(weights.dtype).tiny).log_(), shifted=False)
+        logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log_()
+        return Weighed(weights, logs, shifted=False, room=room)
     logs = tile.scores.sub_(peak.masked_fill(peak == -torch.inf, 0.0)[..., None]).sub_(logsum[..., None])
-    return Weighed(exponential(logs), logs, shifted=True)
+    return Weighed(exponential(logs, room), logs, shifted=True, room=room)
 
 
-def exponential(x: Tensor) -> Tensor:
+def exponential(x: Tensor, room: Room | None = None) -> Tensor:
     """e^x of numbers up to about 0, and exactly 0 past LEAST_LOG, where x is set to it.
 
     Powers of two are used: the exp of some libraries takes a hundred times longer where the result is no
@@ -120,5 +126,6 @@ def exponential(x: Tensor) -> Tensor:
     roundings at most.
     """
     least = LEAST_LOG[x.dtype]
-    e = (x.clamp_(min=least) * LOG2_E).exp2_()
-    return torch.threshold_(e, 1.001 * 2.0 ** (least * LOG2_E), 0.0)
+    into = torch.empty_like(x) if room is None else room.take("weights", x.shape, x.dtype, x.device)
+    torch.mul(x.clamp_(min=least), LOG2_E, out=into).exp2_()
+    return torch.threshold_(into, 1.001 * 2.0 ** (least * LOG2_E), 0.0)

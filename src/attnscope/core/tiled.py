@@ -11,7 +11,8 @@ from torch import Tensor
 
 from attnscope.core.bias import values_of, with_values
 from attnscope.core.mix import all_finite, grouped, mix, non_finite
-from attnscope.core.normaliser import faded, of_tile
+from attnscope.core.normaliser import RowState, faded
+from attnscope.core.room import Room
 from attnscope.core.scoring import Bound
 from attnscope.core.tile import Normaliser, exponential, shifted, weigh
 from attnscope.core.walk import column_blocks, row_blocks, sinks_of_rows, state_of_rows, walk_columns
@@ -78,13 +79,13 @@ def _forward(bound: Bound, v: Tensor) -> tuple[Tensor, Normaliser]:
 
 def _mixed(bound: Bound, v: Tensor, rows: slice) -> tuple[Tensor, Normaliser]:
     """One pass: values are mixed relative to the peak so far, and divided by the sum at the end."""
-    state, mixed = sinks_of_rows(bound, rows), _zeros(bound, v, rows)
+    state, mixed, room = sinks_of_rows(bound, rows), _zeros(bound, v, rows), Room()
     for tile in walk_columns(bound, rows):
-        seen = of_tile(bound, tile)
+        peak = tile.scores.amax(dim=-1)
+        held = exponential(shifted(bound, tile.scores, peak), room)
+        seen = RowState(peak, held.sum(dim=-1))
         both = state.merge(seen)
-        part = grouped(
-            exponential(shifted(bound, tile.scores, seen.peak)), v[:, :, tile.cols].to(bound.dtype)
-        )
+        part = grouped(held, v[:, :, tile.cols].to(bound.dtype))
         mixed = faded(mixed, state.peak[..., None], both.peak[..., None])
         mixed = mixed + faded(part, seen.peak[..., None], both.peak[..., None])
         state = both

@@ -9,6 +9,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+PIECES = 16
+"""Columns of a group in which the largest is looked for first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Top:
@@ -32,22 +35,42 @@ class Top:
         """The top once scores (b h r c) have been seen too, whose columns are the keys from `first` on, all
         of them past the keys seen before.
 
-        Only rows whose largest new score beats the last of their top are looked through.
+        Columns that are c / PIECES apart form a group. Only groups whose maximum beats the last of their
+        row's top are looked into; where those are many, whole rows are.
         """
-        size = self.keys.shape[-1]
-        if not size or not scores.shape[-1]:
+        size, columns = self.keys.shape[-1], scores.shape[-1]
+        if not size or not columns:
             return self
-        enter = ~(scores.amax(dim=-1) <= self.scores[..., -1])  # (b h r); NaN enters
-        count = int(enter.sum())
-        if not count:
-            return self
-        if 2 * count > enter.numel():
+        if columns % PIECES or columns < PIECES * size:
             return self.merge(top_of(scores, size, first))
-        held = Top(self.scores[enter][None, None], self.keys[enter][None, None])
-        new = held.merge(top_of(scores[enter][None, None], size, first))
-        best, keys = self.scores.clone(), self.keys.clone()
-        best[enter], keys[enter] = new.scores[0, 0], new.keys[0, 0]
-        return Top(best, keys)
+        last, grid = self.scores[..., -1:], scores.reshape(*scores.shape[:-1], PIECES, -1)
+        hits = ~(grid.amax(dim=-2) <= last)  # (b h r c/PIECES); NaN is a hit
+        b, h, r, group = hits.nonzero(as_tuple=True)
+        if len(group) > size * hits[..., 0].numel():
+            return self.merge(top_of(scores, size, first))
+        near = grid[b, h, r, :, group]  # (hits PIECES)
+        hit, piece = (~(near <= last[b, h, r])).nonzero(as_tuple=True)
+        row = ((b * scores.shape[1] + h) * scores.shape[2] + r)[hit]
+        return self._with(row, piece * grid.shape[-1] + group[hit], near[hit, piece], first)
+
+    def _with(self, row: Tensor, column: Tensor, score: Tensor, first: int) -> Top:
+        """The top with these cells too, (n) each, of rows counted through all heads."""
+        if not len(row):
+            return self
+        lead, size = self.keys.shape[:-1], self.keys.shape[-1]
+        order = (row * (int(column.max()) + 1) + column).argsort()
+        row, column, score = row[order], column[order], score[order]
+        per_row = row.bincount(minlength=lead.numel())
+        place = torch.arange(len(row), device=row.device) - (per_row.cumsum(0) - per_row)[row]
+        more = self.scores.new_full((lead.numel(), int(per_row.max())), -torch.inf)
+        keys = torch.full_like(more, -1, dtype=self.keys.dtype)
+        more[row, place], keys[row, place] = score, column + first
+        scores = torch.cat([self.scores.flatten(0, 2), more], dim=-1)
+        keys = torch.cat([self.keys.flatten(0, 2), keys], dim=-1)
+        # stable: of equal scores the lower key stands first
+        scores, order = torch.sort(scores, dim=-1, descending=True, stable=True)
+        keys = keys.gather(-1, order[..., :size])
+        return Top(scores[..., :size].reshape(*lead, size), keys.reshape(*lead, size))
 
 
 def top_of(scores: Tensor, size: int, first: int = 0) -> Top:
