@@ -63,12 +63,12 @@ def _seconds(work: Callable[[], object]) -> float:
 def _child(module: str, way: str) -> None:
     program = import_module(f"benchmarks.{module}")
     inputs = program.prepare()
-    before = _most()
+    before = most_held()
     getattr(program, way)(*inputs)
-    print(_most() - before)
+    print(most_held() - before)
 
 
-def _most() -> float:
+def most_held() -> float:
     """MB that this process has held at most. ru_maxrss alone would begin with what the parent held."""
     status = Path("/proc/self/status")
     if status.exists():

@@ -15,6 +15,7 @@ from safetensors import safe_open
 
 from attnscope.errors import NotKept, RecordingError
 from attnscope.recording import Recording, Site, folders, load, packing, sheet, writing
+from attnscope.recording.ondisk import KINDS
 
 MakeSite = Callable[..., Site]
 RecordingOf = Callable[..., Recording]
@@ -295,3 +296,14 @@ def test_what_the_system_refuses_is_said_in_a_sentence(
             RecordingError, match=r"cannot be written: (Not a directory|File exists|File name too long)"
         ):
             recording_of(make_site("bias")).save(place)
+
+
+def test_a_summary_written_before_there_was_a_mass_by_distance_is_read(make_site: MakeSite) -> None:
+    summary = make_site("padded", keep="summary").shelf.summary
+    tensors, plain = packing.pack_record(summary, "summary")
+    del tensors["summary.mass_by_distance"]
+    back = packing.unpack_record(KINDS, "Summary", plain, "summary", tensors.__getitem__, tensors)
+    assert back.mass_by_distance is None and torch.equal(back.received, summary.received)
+    del tensors["summary.entropy"]
+    with pytest.raises(KeyError, match=r"summary\.entropy"):
+        packing.unpack_record(KINDS, "Summary", plain, "summary", tensors.__getitem__, tensors)

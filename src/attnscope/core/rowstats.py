@@ -158,7 +158,7 @@ def _distances(bound: Bound, tile: Tile, seen: Weighed) -> tuple[Tensor, Tensor,
 def _joined(
     mass: Tensor, mean: Tensor, scatter: Tensor, more: Tensor, its_mean: Tensor, its_scatter: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Mass, mean and scatter of two sets of weights as one (Chan, Golub and LeVeque 1979): nothing cancels."""
+    """Mass, mean and scatter of both as one (Chan, Golub and LeVeque 1979): nothing cancels."""
     whole, apart = mass + more, its_mean - mean
     share = (more / whole).where(whole != 0, 0.0)
     return whole, mean + apart * share, scatter + its_scatter + apart.square() * mass * share

@@ -107,7 +107,8 @@ class Weighed:
 def weighed(bound: Bound, tile: Tile, normaliser: Normaliser, room: Room) -> Weighed:
     """The weights of a tile as `weigh` makes them, with their logs; normaliser: of its rows, (b h r) each.
 
-    The memory of tile.scores may be taken, and what stood in the room is. Weights below the smallest normal number of the dtype are 0.
+    The memory of tile.scores may be taken, and what stood in the room is. Weights below the smallest normal
+    number of the dtype are 0.
     """
     peak, logsum = normaliser.peak, normaliser.logsum
     if bound.arithmetic.rounds_weights(bound.dtype):
