@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 
 import pytest
 import torch
@@ -30,7 +31,7 @@ def call(seed: int, dtype: torch.dtype) -> Bound:
 
 def spans(cuts: list[int], size: int) -> list[slice]:
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < size}), size]
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def of_keys(bound: Bound, last: Normaliser, rows: slice, cols: slice, block: int | None) -> KeyStats:
