@@ -37,13 +37,15 @@ class Fold:
     """An axis of a memory, known by its stride. sizes: of which it was folded, the outermost first.
 
     of_width: it is a part of what was the last axis, so heads alone.   taken: one of several was taken out of
-    four axes, so that it may be the heads of a single text.
+    four axes, so that it may be the heads of a single text.   within: the first of four axes lay within the
+    second before it was copied, or was made by stacking, so that it may be the heads.
     """
 
     stride: int
     sizes: tuple[int, ...]
     of_width: bool = False
     taken: bool = False
+    within: bool = False
 
     def axis_of(self, tensor: Tensor) -> int | None:
         """Which axis of a tensor in that memory it is, None where it is none."""
@@ -65,6 +67,25 @@ def fold_of(*tensors: Tensor) -> Fold | None:
         if fold.axis_of(tensor) == 0
     }
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def heads_may_be_first(*tensors: Tensor) -> bool:
+    """Whether the first of four axes may be the heads, as far as memory tells: of as many texts as heads
+    sizes tell nothing.
+    """
+    return any(
+        _turned(x) or any(fold.within and fold.axis_of(x) == 0 for fold in here.folds.of(x) or ())
+        for x in tensors
+        if x.dim() == 4 and x.shape[0] == x.shape[1] > 1
+    )
+
+
+def as_many(which: str, shape: Sequence[int]) -> str:
+    """The reason for tensors of which the first axis may be the heads."""
+    return (
+        f"its {which} are {tuple(shape)}, as many texts as heads, and lie in memory as if the heads came "
+        "first, or did before they were copied or stacked. Record another number of texts"
+    )
 
 
 @taps(*RESHAPES)
@@ -94,9 +115,26 @@ def taken_out(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     return result
 
 
+@taps(Tensor.contiguous, Tensor.clone, torch.clone, torch.stack)
+def copied(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls the function, and keeps that the first of four axes was an inner one, or was made by stacking."""
+    result = inner(*args, **kwargs)
+    if here.top is not None and here.inside is None and isinstance(result, Tensor):
+        tell(inner, args, kwargs, result)
+        if result.dim() == 4:
+            with looking():
+                dim = args[1] if len(args) > 1 else kwargs.get("dim", 0)
+                stacked = inner is torch.stack and dim in (0, -4)
+                if stacked or any(map(_turned, tensors_in((*args, *kwargs.values())))):
+                    _first_within(result)
+    return result
+
+
 def put_together(parts: Sequence[Any], axis: int, result: Tensor) -> None:
     """What cat says of its axis, where its parts are alike: their number, then their size."""
     sizes = {part.shape[axis] for part in parts}
+    if any(map(_turned, parts)):
+        _first_within(result)
     if result.dim() == 3 and axis in (0, 1) and len(sizes) == 1 and len(parts) > 1:
         made = Fold(0, (len(parts), *sizes))
         _note(result, [made if axis == one else None for one in (0, 1)])
@@ -148,6 +186,16 @@ def tensors_in(values: Iterable[Any]) -> Iterable[Tensor]:
             yield value
         elif isinstance(value, list | tuple):
             yield from (one for one in value if isinstance(one, Tensor))
+
+
+def _turned(x: Tensor) -> bool:
+    """Whether the first of four axes lies within the second, as heads do that were moved to the front."""
+    return x.dim() == 4 and strided(x) and 0 < x.stride(0) < x.stride(1)
+
+
+def _first_within(result: Tensor) -> None:
+    if not _turned(result):
+        _note(result, [Fold(0, (result.shape[0],), within=True)])
 
 
 def _note(result: Tensor, made: Sequence[Fold | None]) -> None:

@@ -150,6 +150,20 @@ def _opened(
     )
 
 
+def lies_by_feature(x: Tensor) -> bool:
+    """Whether rows of (.., rows, columns) lie side by side in memory, as the features of a position do."""
+    return x.dim() > 1 and 0 < x.stride(-2) < x.stride(-1)
+
+
+def of_features(which: str, shape: Sequence[int]) -> str:
+    """The reason for tensors of which the rows may be features."""
+    alike = "" if shape[-2] != shape[-1] else ", as many positions as features; record another length"
+    return (
+        f"its {which} are {tuple(shape)}, and lie in memory as if their rows were features and not positions "
+        f"(attention between channels){alike}"
+    )
+
+
 def of_each_position(shape: Sequence[int], lengths: Lengths) -> bool:
     """Whether a tensor (b, t, n) holds something of each position: a router, a gate, a vocabulary."""
     return len(shape) == 3 and (shape[0], shape[1]) in lengths.given | lengths.turned

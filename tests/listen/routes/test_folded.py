@@ -192,6 +192,77 @@ def test_heads_that_come_first_are_told_by_the_number_of_texts() -> None:
         heard(HeadsOutside(), torch.randn(HEADS, T, WIDTH))
 
 
+TO_THE_FRONT: dict[str, Callable[[Tensor], Tensor]] = {
+    "a view": lambda x: x.unflatten(-1, (HEADS, D)).permute(2, 0, 1, 3),
+    "a copy": lambda x: x.unflatten(-1, (HEADS, D)).permute(2, 0, 1, 3).contiguous(),
+    "stacked": lambda x: torch.stack(x.split(D, -1)),
+    "stacked and scaled": lambda x: torch.stack(x.split(D, -1), dim=0) * 1.0,
+    "put together": lambda x: torch.cat([x.unflatten(-1, (HEADS, D)).permute(2, 0, 1, 3)], dim=-2),
+}
+
+
+class HeadsInFront(Folded):
+    """Four axes; the heads may be the first of them, moved or stacked there."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (self.fold(each(x)) for each in (self.q, self.k, self.v))
+        out = F.scaled_dot_product_attention(q, k, v) if self.fused else (q @ k.mT / 8).softmax(-1) @ v
+        return (out.permute(1, 2, 0, 3) if self.heads_first else out.transpose(1, 2)).flatten(2)
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "softmax"])
+@pytest.mark.parametrize("how", TO_THE_FRONT)
+def test_as_many_heads_in_front_as_texts_are_never_taken_for_texts(how: str, fused: bool) -> None:
+    model = HeadsInFront(TO_THE_FRONT[how], heads_first=True, fused=fused)
+    with pytest.raises(NothingRecorded, match=r"as many texts as heads.*Record another number of texts"):
+        heard(model, torch.randn(HEADS, T, WIDTH))
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "softmax"])
+def test_as_many_texts_as_heads_are_shown_where_texts_lie_outside(fused: bool) -> None:
+    for fold in (
+        lambda x: x.unflatten(-1, (HEADS, D)).transpose(1, 2),
+        lambda x: x.unflatten(-1, (HEADS, D)).transpose(1, 2).contiguous(),
+    ):
+        model = HeadsInFront(fold, heads_first=False, fused=fused)
+        (site,) = heard(model, torch.randn(HEADS, T, WIDTH)).sites
+        assert (site.batch, site.heads) == (HEADS, HEADS)
+
+
+class Channels(Folded):
+    """Attention between the features of each head, over all positions."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each(x).unflatten(-1, (HEADS, D)).permute(0, 2, 3, 1) for each in (self.q, self.k, self.v))
+        out = F.scaled_dot_product_attention(q, k, v) if self.fused else (q @ k.mT / 8).softmax(-1) @ v
+        return out.permute(0, 3, 1, 2).flatten(2)
+
+
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "softmax"])
+@pytest.mark.parametrize("length", [D, T], ids=["as many positions as features", "another length"])
+def test_attention_between_channels_is_no_attention_between_positions(length: int, fused: bool) -> None:
+    model = Channels(lambda x: x, heads_first=False, fused=fused)
+    said = "layout of its own" if length == T and not fused else "as if their rows were features"
+    with pytest.raises(NothingRecorded, match=said):
+        heard(model, torch.randn(2, length, WIDTH))
+
+
+class OneKeyHead(Folded):
+    """All heads of a text as the rows of one."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        q = self.q(x).unflatten(-1, (HEADS, D)).transpose(1, 2).reshape(x.shape[0], 1, -1, D)
+        k, v = (each(x)[:, None, :, :D] for each in (self.k, self.v))
+        return (
+            F.scaled_dot_product_attention(q, k, v).view(x.shape[0], HEADS, -1, D).transpose(1, 2).flatten(2)
+        )
+
+
+def test_heads_that_are_laid_along_the_rows_are_not_taken_for_rows() -> None:
+    with pytest.raises(NothingRecorded, match="4 heads laid one after the other as 36 rows"):
+        heard(OneKeyHead(lambda x: x, heads_first=False, fused=True), torch.randn(2, T, WIDTH))
+
+
 class TextByText(nn.Module):
     """Each text by itself, (heads, positions, width): no axis of texts is there."""
 

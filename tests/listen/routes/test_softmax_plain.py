@@ -231,7 +231,7 @@ class Linear(nn.Module):
 @pytest.mark.parametrize("functional", [False, True])
 @pytest.mark.parametrize("side", ["queries over width", "keys over positions"])
 def test_softmax_over_features_is_no_attention_however_many_there_are(side: str, functional: bool) -> None:
-    message = r"its softmax over \(3, 2, 17, 17\) was heard, and no product of queries with keys before it"
+    message = r"its softmax over \(3, 2, 17, 17\) was heard, and its scores could not be followed back"
     model = nn.Sequential(Linear(side, functional=functional), nn.Linear(2 * T, WIDTH))
     model.append(Linear(side, functional=functional))  # comes after products
     with pytest.raises(NothingRecorded, match=message):

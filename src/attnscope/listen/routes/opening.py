@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from attnscope.listen.call import CannotShowError
-from attnscope.listen.folds import fold_of
+from attnscope.listen.folds import as_many, fold_of, heads_may_be_first
 from attnscope.listen.frames import Frame
-from attnscope.listen.layout import layout_of
+from attnscope.listen.layout import layout_of, lies_by_feature, of_features
 from attnscope.listen.surroundings import known_to
 
 Opener = Callable[[Tensor, bool], Tensor]
@@ -34,9 +34,28 @@ def opened(
         raise CannotShowError(
             f"its tensors {', '.join(map(str, shapes))} have more axes than can be told apart"
         )
+    _refuse_other_rows(frame, q, k, v)
     open_each = {3: _of_three, 5: _of_five}.get(most, _of_four)(frame, q, k, v)
     whole = None if mask is None else open_each(mask, False)
     return (open_each(q, False), open_each(k, True), open_each(v, True)), open_each(out, False), whole
+
+
+def _refuse_other_rows(frame: Frame, q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raises CannotShowError where rows are plainly no positions: where they are features (attention between
+    channels), or the heads of a text, laid one after the other before one key head.
+    """
+    lengths, counts = known_to(frame)
+    known = {t for _, t in lengths.given | lengths.turned} | lengths.grown
+    rows, width = q.shape[-2:]
+    if width in known and (rows == width or rows not in known) and all(map(lies_by_feature, (q, k, v))):
+        raise CannotShowError(of_features("queries", q.shape))
+    if q.dim() > 3 and q.shape[-3] == 1 and rows not in known:
+        for count in sorted(counts - {1}):
+            if rows % count == 0 and rows // count in known:
+                raise CannotShowError(
+                    f"its queries are {tuple(q.shape)}, {count} heads laid one after the other as {rows} "
+                    "rows. Hand it (batch, heads, positions, width) and one key head"
+                )
 
 
 def _filled(x: Tensor, axes: int = 4) -> Tensor:
@@ -48,11 +67,8 @@ def _of_four(frame: Frame, q: Tensor, k: Tensor, v: Tensor) -> Opener:
     """As documented, save where it is plain that the heads come first."""
     one, two = (max(a, b) for a, b in zip(_filled(q).shape[:2], _filled(k).shape[:2], strict=True))
     lengths, counts = known_to(frame)
-    if one == two > 1 and q.dim() == 4 and 0 < q.stride(0) < q.stride(1) and one in counts:
-        raise CannotShowError(
-            f"its queries are {tuple(q.shape)}, as many texts as heads, and lie in memory as if the heads "
-            "came first. Record another number of texts"
-        )
+    if one == two and (one in counts or not counts) and heads_may_be_first(q, k, v):
+        raise CannotShowError(as_many("queries", q.shape))
     rows = (q.shape[-2], k.shape[-2])
     turned = one != two and one in counts and layout_of((two, one, *rows), lengths, counts) is not None
     if turned and layout_of((one, two, *rows), lengths, set()) is None:

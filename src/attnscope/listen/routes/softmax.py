@@ -19,10 +19,10 @@ from torch.nn import functional as F
 from attnscope.errors import AttnscopeError
 from attnscope.listen.call import CannotShowError
 from attnscope.listen.ears import looking, taps, tell
-from attnscope.listen.folds import fold_of, passed_on, put_together
+from attnscope.listen.folds import as_many, fold_of, heads_may_be_first, passed_on, put_together
 from attnscope.listen.following import Grid, multiplied, passing
 from attnscope.listen.frames import Frame, here
-from attnscope.listen.layout import Layout, layout_of, of_each_position
+from attnscope.listen.layout import Layout, layout_of, lies_by_feature, of_each_position, of_features
 from attnscope.listen.products import PRODUCTS, Mixed, mixed, operands
 from attnscope.listen.quiet import quiet
 from attnscope.listen.summed import Summed, reduced
@@ -187,16 +187,16 @@ def of_other_heads(shape: Sequence[int], counts: set[int]) -> str:
 def unmixed(shape: Sequence[int]) -> str:
     """The reason for a grid of which no product was heard."""
     return (
-        f"its softmax over {tuple(shape)} was heard, and no product of its weights with values after it "
-        "(matmul, @, bmm or einsum)"
+        f"its softmax over {tuple(shape)} was heard, and its weights could not be followed to a product with "
+        "values (matmul, @, bmm or einsum)"
     )
 
 
 def unmultiplied(shape: Sequence[int]) -> str:
     """The reason for a grid that comes of no product."""
     return (
-        f"its softmax over {tuple(shape)} was heard, and no product of queries with keys before it "
-        "(matmul, @, bmm, baddbmm or einsum of two tensors that are no weights)"
+        f"its softmax over {tuple(shape)} was heard, and its scores could not be followed back, cell by "
+        "cell, to a product of queries with keys (matmul, @, bmm, baddbmm or einsum, of no weights)"
     )
 
 
@@ -257,6 +257,10 @@ def _reduced(frame: Frame, grid: Grid, found: Mixed) -> Summed | str:
         return "its scores were overwritten before its values were mixed"
     try:
         with quiet(grid.scores.device):
+            if grid.scores.dim() == 4 and heads_may_be_first(found.v):
+                raise CannotShowError(as_many("scores", grid.scores.shape))
+            if grid.layout.tq == grid.layout.tk == found.v.shape[-1] and lies_by_feature(found.v):
+                raise CannotShowError(of_features("values", found.v.shape))
             scores = _whole(grid.layout, grid.scores.detach()[..., : grid.layout.tk])
             return reduced(
                 frame.module, frame.name, scores, found, softmax=grid.softmax, dropout=grid.dropout,
