@@ -33,8 +33,10 @@ FAULTS = [ValueError("a fault of the user"), KeyboardInterrupt()]
 
 @pytest.fixture(autouse=True)
 def before() -> Iterator[list[Any]]:
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
     first = traces()
     yield first
+    signal.signal(signal.SIGINT, kept)
     assert traces() == first
 
 
