@@ -87,4 +87,4 @@ def smollm2() -> str | None:
     if tests not in sys.path:
         sys.path.append(tests)
     loaders = import_module("real.loaders")
-    return str(loaders.smollm2smollm2()) if loaders.installed("smollm2") else None
+    return str(loaders.smollm2_folder()) if loaders.installed("smollm2") else None
