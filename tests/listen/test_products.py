@@ -33,6 +33,8 @@ WRITTEN: dict[str, Written] = {
     "einsum": (torch.einsum, ("bhij,bhjd->bhid", P, V), 0),
     "einsum of a list": (torch.einsum, ("bnij,jbnd->ibnd", [P, V.permute(2, 0, 1, 3)]), 0),
     "einsum, values first": (torch.einsum, ("bhjd, bhij -> bihd", V, P), 1),
+    "einsum, one key head for all": (torch.einsum, ("bhij,bjd->bhid", P, V[:, 0]), 0),
+    "einsum, one batch of values": (torch.einsum, ("bhij,hjd->bihd", P, V[0]), 0),
     "einsum with dots": (torch.einsum, ("...ij,...jd->...id", P, V), 0),
     "einsum with folded heads": (torch.einsum, ("nij,njd->nid", flat(P), flat(V)), 0),
 }
@@ -68,6 +70,15 @@ def test_another_product_is_none(name: str) -> None:
     function, args, at = NOT[name]
     out, of = function(*args), operands(function, args, {})
     assert mixed(function, args, of, at, out, Layout(B, H, TQ, TK)) is None
+
+
+def test_axes_of_equal_length_are_those_that_the_einsum_names() -> None:
+    p, v = torch.rand(B, 5, 5, TK), torch.randn(B, TK, 5, DV)
+    read = Layout(B, 5, 5, TK)
+    for equation, found in (("bqhk,bkhd->bqhd", False), ("bhqk,bkhd->bqhd", True)):
+        args = (equation, p, v)
+        one = mixed(torch.einsum, args, [p, v], 0, torch.einsum(*args), read)
+        assert (one is not None) == found
 
 
 def test_operands_by_keyword_are_found() -> None:

@@ -234,5 +234,6 @@ def _along(columns: Tensor, x: Block) -> Tensor:
     """
     b, h, r, c = x.shape
     hk, m = columns.shape[1:3]
-    grouped = x.reshape(b, hk, h // max(hk, 1) * r, c)
-    return (columns @ grouped.mT).view(b, hk, m, -1, r).transpose(2, 3).reshape(b, h, m, r).double()
+    group = h // max(hk, 1)
+    grouped = x.reshape(b, hk, group * r, c)
+    return (columns @ grouped.mT).view(b, hk, m, group, r).transpose(2, 3).reshape(b, h, m, r).double()

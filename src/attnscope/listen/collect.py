@@ -178,7 +178,8 @@ def _read(call: Call, name: str, reader: Reader) -> _Read:
         readings.append(everything(tq, tk, call.q.device, causal=call.causal))
     cross = kind_of(name, call) == "cross"
     from_first = call.causal or call.place.kind == "self"
-    offset = None if cross else 0 if from_first else offset_of(readings, tq, tk)
+    fewer = tq > tk and not from_first  # keys were pooled, or are those of another sequence
+    offset = None if cross or fewer else 0 if from_first else offset_of(readings, tq, tk)
     looks_back = not cross and looks_back_only(readings, tq, offset or 0)
     return _Read(call, tuple(readings), offset, label(name, call, looks_back_only=looks_back))
 

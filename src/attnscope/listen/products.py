@@ -53,8 +53,16 @@ def mixed(
         return None
     three = (of[at], of[1 - at], out)  # probabilities, v, out
     if function is torch.einsum:
-        orders = _orders(str(args[0]), at, [x.dim() for x in three])
-        return None if orders is None else _shaped(grid, *map(torch.permute, three, orders))
+        axes = _axes(str(args[0]), at, [x.dim() for x in three])
+        if axes is None:
+            return None
+        own = axes.probabilities
+        if own != sorted(own) and tuple(three[0].shape) == grid.sizes:
+            return None  # axes of equal length: heads were taken for rows
+        v = three[1].permute(axes.v)
+        for axis in axes.without:
+            v = v.unsqueeze(axis)
+        return _shaped(grid, three[0].permute(own), v, three[2].permute(axes.out))
     if at == 1:  # v^T @ probabilities^T is out^T
         return _shaped(grid, *(x.transpose(-2, -1) if x.dim() > 1 else x for x in three))
     return _shaped(grid, *three)
@@ -74,24 +82,34 @@ def _shaped(grid: Layout, probabilities: Tensor, v: Tensor, out: Tensor) -> Mixe
     return Mixed(probabilities.dtype, v, out)
 
 
-def _orders(equation: str, at: int, dims: list[int]) -> list[list[int]] | None:
-    """The orders of axes that make an einsum (batch.. q k), (batch.. k d) -> (batch.. q d); None where it is
-    none of these.
+class _Axes(NamedTuple):
+    """The orders of axes that make an einsum (batch.. q k), (batch.. k d) -> (batch.. q d). without: axes of
+    the batch that v has not (one key head for all).
     """
+
+    probabilities: list[int]
+    v: list[int]
+    out: list[int]
+    without: list[int]
+
+
+def _axes(equation: str, at: int, dims: list[int]) -> _Axes | None:
+    """The axes of such an einsum; None where it is none."""
     terms, _, result = equation.replace(" ", "").partition("->")
     of = terms.split(",")
     if not result or len(of) != 2:
         return None
     one, two, out = (_named(term, dim) for term, dim in zip((of[at], of[1 - at], result), dims, strict=True))
     key = [x for x in one if x in two and x not in out]
-    query = [x for x in one if x not in two and x in out]
+    query = [x for x in one if x not in two and x in out][-1:]
     width = [x for x in two if x not in one and x in out]
-    batch = [x for x in one if x in two and x in out]
-    orders = (batch + query + key, batch + key + width, batch + query + width)
+    batch = [x for x in one if x in out and x not in query]
+    orders = (batch + query + key, [x for x in batch if x in two] + key + width, batch + query + width)
     fits = all(sorted(order) == sorted(term) for order, term in zip(orders, (one, two, out), strict=True))
     if not fits or not len(key) == len(query) == len(width) == 1:
         return None
-    return [[term.index(x) for x in order] for order, term in zip(orders, (one, two, out), strict=True)]
+    places = [[term.index(x) for x in order] for order, term in zip(orders, (one, two, out), strict=True)]
+    return _Axes(*places, [axis for axis, x in enumerate(batch) if x not in two])
 
 
 def _named(term: str, dim: int) -> list[str]:

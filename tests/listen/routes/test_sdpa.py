@@ -51,6 +51,12 @@ def qkv(b: int, h: int, hk: int, tq: int, tk: int, d: int = 13) -> tuple[Tensor,
     return 3 * torch.randn(b, h, tq, d), torch.randn(b, hk, tk, d), torch.randn(b, hk, tk, 11)
 
 
+def test_more_queries_than_keys_are_not_one_sequence_unless_the_call_says_so() -> None:
+    assert heard(*qkv(1, 2, 2, 9, 4)).sites[0].offset is None
+    assert heard(*qkv(1, 2, 2, 9, 4), is_causal=True).sites[0].offset == 0
+    assert heard(*qkv(1, 2, 2, 4, 9)).sites[0].offset == 5
+
+
 def test_a_plain_model_is_recorded_layer_by_layer(plain: Callable[..., nn.Module]) -> None:
     model, x = plain(layers=3), torch.randn(2, 23, 40)
     alone = model(x)
