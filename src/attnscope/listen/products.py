@@ -108,8 +108,10 @@ def _axes(equation: str, at: int, dims: list[int]) -> _Axes | None:
     fits = all(sorted(order) == sorted(term) for order, term in zip(orders, (one, two, out), strict=True))
     if not fits or not len(key) == len(query) == len(width) == 1:
         return None
-    places = [[term.index(x) for x in order] for order, term in zip(orders, (one, two, out), strict=True)]
-    return _Axes(*places, [axis for axis, x in enumerate(batch) if x not in two])
+    mine, values, mixed_in = (
+        [term.index(x) for x in order] for order, term in zip(orders, (one, two, out), strict=True)
+    )
+    return _Axes(mine, values, mixed_in, [axis for axis, x in enumerate(batch) if x not in two])
 
 
 def _named(term: str, dim: int) -> list[str]:
