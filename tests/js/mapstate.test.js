@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { carried } from '../../src/attnscope/web/static/js/pure/carry.js'
 import { context, find, search } from '../../src/attnscope/web/static/js/pure/map/find.js'
 import { shortcut } from '../../src/attnscope/web/static/js/pure/map/keys.js'
-import { distanceWords, marksOf, mayBeSeen } from '../../src/attnscope/web/static/js/pure/map/marks.js'
+import { distanceWords, edgeOf, marksOf, mayBeSeen } from '../../src/attnscope/web/static/js/pure/map/marks.js'
 import { format, parse } from '../../src/attnscope/web/static/js/pure/map/url.js'
 import { cellSentence } from '../../src/attnscope/web/static/js/pure/map/words.js'
 
@@ -51,9 +51,11 @@ test('a text is found across tokens, and every time', () => {
 test('a token stands among its neighbours', () => {
   const { before, token, after, more } = context(tokens, 1, 2)
   assert.deepEqual([before.length, token.text, after.length, more], [1, ' pass', 2, { before: false, after: true }])
+  const long = context(tokens.map((one) => ({ ...one, text: 'x'.repeat(9) })), 8)
+  assert.deepEqual([long.before.length, long.more.before], [1, true]) // what stands in front never pushes the token out of its line
 })
 
-const site = { kind: 'self', tq: 10, tk: 10, offset: 0, causal: true, sight: { form: 'causal', left: null, right: null, padding: [] } }
+const site = { kind: 'self', tq: 10, tk: 10, offset: 0, causal: true, sight: { form: 'causal', left: null, right: null, documents: [], padding: [] } }
 
 test('under a causal mask nothing right of the diagonal is asked for, under a window nothing left of it either', () => {
   const causal = mayBeSeen(site)
@@ -85,4 +87,25 @@ test('keys act where they are meant', () => {
   assert.equal(shortcut({ key: 'ArrowUp' }, { typing: false, plane: true }), 'up')
   assert.equal(shortcut({ key: 'g' }, { typing: true, plane: false }), null)
   assert.equal(shortcut({ key: 'c', ctrlKey: true }, { typing: false, plane: true }), null)
+})
+
+test('the edge of a window goes around the first cell of each row, or the last one ahead', () => {
+  const rows = { start: 5, end: 7 }
+  assert.deepEqual(edgeOf({ distance: 3, offset: 0 }, rows, true), [{ i: 5, j: 2 }, { i: 6, j: 2 }, { i: 6, j: 3 }, { i: 7, j: 3 }])
+  assert.deepEqual(edgeOf({ distance: -2, offset: 10 }, rows, true)[0], { i: 5, j: 18 }) // row 5 stands at 15 and sees key 17
+  assert.deepEqual(edgeOf({ distance: 3, offset: 0 }, rows, false), [{ i: 5, j: 2 }, { i: 7, j: 4 }])
+})
+
+test('documents are marked where they stand, chunks too, and their future is not asked for', () => {
+  const axes = { rows: { tokens, generated: null }, columns: { tokens, generated: null } }
+  const packed = { ...site, causal: false, sight: { ...site.sight, form: 'documents', right: 0, documents: [[0, 4], [4, 10]] } }
+  assert.deepEqual(marksOf(packed, axes), [{ kind: 'document', first: 0, end: 4 }, { kind: 'document', first: 4, end: 10 }])
+  assert.ok(!mayBeSeen(packed)([4, 5], [5, 6]))
+  const chunks = { ...site, causal: false, sight: { ...site.sight, form: 'chunks', width: 4, padding: [[0, 1]] } }
+  assert.deepEqual(marksOf(chunks, axes).filter(({ kind }) => kind === 'document').map(({ first, end }) => [first, end]), [[1, 5], [5, 9], [9, 10]])
+})
+
+test('Enter and Space are the plane’s alone', () => {
+  assert.deepEqual(['Enter', ' '].map((key) => shortcut({ key }, { typing: false, plane: true })), ['fly', 'open'])
+  assert.deepEqual(['Enter', ' '].map((key) => shortcut({ key }, { typing: false, plane: false })), [null, null])
 })

@@ -62,3 +62,9 @@ test('ticks are round and apart', () => {
   assert.deepEqual(view.ticksOf(0, 131072, 648 / 131072, 72), [0, 20000, 40000, 60000, 80000, 100000, 120000])
   assert.deepEqual(view.ticksOf(17.4, 12, 50, 40), [18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29])
 })
+
+test('a view moves as little as shows a cell whole', () => {
+  const at = { row: 100, col: 50, scale: 10 } // 64.8 cells a side
+  assert.deepEqual(view.showing(at, { i: 120, j: 60 }, size), at)
+  assert.deepEqual(view.showing(at, { i: 99, j: 115 }, size), { row: 99, col: 116 - 64.8, scale: 10 })
+})

@@ -34,6 +34,7 @@ def seen(make_site: Made) -> Made:
     return one
 
 
+PACKED = torch.tensor([[0] * 9 + [1] * 17 + [2] * 11])
 LATE = torch.arange(T)[None] >= torch.tensor([[0], [7]])
 
 
@@ -49,7 +50,10 @@ LATE = torch.arange(T)[None] >= torch.tensor([[0], [7]])
         (window(5, 2), "window", None, (5, 2)),
         (causal() & chunks(8), "chunks", 8, (None, None)),
         (prefix(6), "prefix", 6, (None, None)),
-        (documents(torch.tensor([[0] * 9 + [1] * 28])), "spans", None, (None, None)),
+        (documents(PACKED), "documents", None, (None, None)),
+        (causal() & documents(PACKED), "documents", None, (None, 0)),
+        (causal() & documents(PACKED) & window(4), "documents", 5, (4, 0)),
+        (documents(PACKED) & window(4, 1), "spans", None, (None, None)),
         (causal() & rule(lambda b, h, i, j: (i * j + h) % 3 != 1), "rule", None, (None, None)),
     ],
 )
@@ -59,6 +63,23 @@ def test_each_kind_of_mask_is_told(
     found = sight_of(seen(mask))
     assert (found.form, found.width, (found.left, found.right)) == (form, width, sides)
     assert found.padding == ()
+
+
+@pytest.mark.parametrize("rows", [full(), causal(), causal() & window(4)])
+def test_packed_documents_are_told_by_their_places(seen: Made, rows: Mask) -> None:
+    found = sight_of(seen(rows & documents(PACKED)))
+    assert found.documents == ((0, 9), (9, 26), (26, T))
+    assert found.words.startswith("3 documents that do not see one another")
+    padded = sight_of(seen(rows & documents(PACKED) & padding(LATE)), batch=1)
+    assert (padded.documents, padded.padding) == (((7, 9), (9, 26), (26, T)), ((0, 7),))
+
+
+def test_heads_that_see_differently_are_no_form(seen: Made) -> None:
+    heads = seen(None).heads
+    lo = torch.zeros(1, heads, T, 1, dtype=torch.long)
+    lo[0, -1, :, 0] = torch.arange(T)
+    found = sight_of(seen(spans(lo, (torch.arange(T)[:, None] + 1).expand(1, heads, T, 1))))
+    assert (found.form, found.words) == ("spans", "spans of keys, head by head")
 
 
 def test_padding_of_either_side_is_told_beside_the_form(seen: Made) -> None:

@@ -10,7 +10,7 @@
  * @typedef {{stack: "decoder"|"encoder", tokens: Token[], generated: number|null, grid: [number, number]|null, before: number}} Axis
  */
 /** @typedef {"encoder"|"decoder"|"cross"} Group */
-/** What the rows of a site see. padding: columns that no row sees, [first, end]. @typedef {{form: string, words: string, width: number|null, left: number|null, right: number|null, padding: [number, number][], rows: [number, number]|null}} Sight */
+/** What the rows of a site see. padding: columns that no row sees, [first, end]. @typedef {{form: string, words: string, width: number|null, left: number|null, right: number|null, padding: [number, number][], rows: [number, number]|null, documents: [number, number][]}} Sight */
 /** @typedef {{verdict: "passed"|"refused"|"not certifiable"|"not kept", z: number|null, rms: number|null, t: number|null, reason: string|null}} Verdict */
 /**
  * One call of an attention module.

@@ -48,6 +48,12 @@ export const panned = (view, dx, dy) => ({ ...view, row: view.row - dy / view.sc
 /** The view of that scale with a cell in its middle. @param {{i: number, j: number}} cell @param {number} scale @param {Size} size @returns {View} */
 export const centred = ({ i, j }, scale, { width, height }) => ({ row: i + 0.5 - height / scale / 2, col: j + 0.5 - width / scale / 2, scale })
 
+/** The view moved as little as shows a cell whole. @param {View} view @param {{i: number, j: number}} cell @param {Size} size @returns {View} */
+export function showing(view, { i, j }, { width, height }) {
+  const along = (/** @type {number} */ from, /** @type {number} */ at, /** @type {number} */ px) => Math.min(at, Math.max(from, at + 1 - px / view.scale))
+  return { ...view, row: along(view.row, i, height), col: along(view.col, j, width) }
+}
+
 /** @param {View} view @param {Point} point @param {Grid} grid @returns {{i: number, j: number}|null} */
 export function cellAt(view, { x, y }, { tq, tk }) {
   const [i, j] = [Math.floor(view.row + y / view.scale), Math.floor(view.col + x / view.scale)]

@@ -1,7 +1,11 @@
 // Lines and names over the plane: they take no pointer and hide no number.
 
 import { css, h, put, s } from '../../dom.js'
-import { pointOf } from '../../pure/map/view.js'
+import { edgeOf } from '../../pure/map/marks.js'
+import { pointOf, shown } from '../../pure/map/view.js'
+
+const STEPS_FROM = 3 // px of a cell from which an edge goes around cells rather than through them
+const SMALLEST = 6 // px of a document whose outline is drawn
 
 /** @typedef {import("./plane.js").Data} Data @typedef {import("../../pure/map/view.js").Size} Size @typedef {import("../../pure/map/marks.js").Mark} Mark */
 
@@ -24,11 +28,13 @@ function lineOf(mark, { view, grid, offset }, { width, height }) {
     const inside = mark.side === 'row' ? y > 0 && y < height : x > 0 && x < width
     return inside ? [s('path', { d, class: 'rule' })] : []
   }
-  // the first cell that a window sees in row i is j = i + offset − distance; its left edge is drawn
-  const column = (/** @type {number} */ i) => i + offset - mark.distance + (mark.distance < 0 ? 1 : 0)
-  const [from, to] = [view.row, view.row + height / view.scale]
-  const [a, b] = [pointOf(view, { i: from, j: column(from) }), pointOf(view, { i: to, j: column(to) })]
-  return [s('path', { d: `M${a.x} ${a.y}L${b.x} ${b.y}`, class: 'edge' })]
+  if (mark.kind === 'document') {
+    const [a, b] = [pointOf(view, { i: mark.first - offset, j: mark.first }), pointOf(view, { i: mark.end - offset, j: mark.end })]
+    const outside = b.x < 0 || b.y < 0 || a.x > width || a.y > height
+    return outside || b.x - a.x < SMALLEST ? [] : [s('path', { d: `M${a.x} ${a.y}H${b.x}V${b.y}H${a.x}Z`, class: 'document' })]
+  }
+  const corners = edgeOf({ distance: mark.distance, offset }, shown(view, grid, { width, height }).rows, view.scale >= STEPS_FROM)
+  return [s('path', { d: `M${corners.map((corner) => pointOf(view, corner)).map(({ x, y }) => `${x} ${y}`).join('L')}`, class: 'edge' })]
 }
 
 /** @param {Extract<Mark, {kind: "pad"}>} mark @param {Data} data @param {Size} size */
