@@ -11,7 +11,7 @@ import { numbersOf } from './numbers.js'
 import { KEYS, shortcut } from './pure/map/keys.js'
 import { distanceWords } from './pure/map/marks.js'
 import { format, parse } from './pure/map/url.js'
-import { held, isWhole, LARGEST_CELL, shown, stride, whole } from './pure/map/view.js'
+import { held, isWhole, LARGEST_CELL, showing, shown, stride, whole } from './pure/map/view.js'
 import { pixelWords } from './pure/map/paint.js'
 import { cellSentence, viewSentence } from './pure/map/words.js'
 import { spoken } from './pure/marks.js'
@@ -68,7 +68,8 @@ class MapPage {
       plain: (plain) => this.list(plain),
       marks: (marks) => this.change({ marks }, 'marks'),
       again: () => this.again(),
-      cancel: () => this.source?.stop(),
+      cancel: () => this.source?.cancel(),
+      resume: () => this.source?.resume(),
       draw,
     })
     this.badge = mountBadge(part('badge'))
@@ -142,7 +143,8 @@ class MapPage {
   /** @param {Cell} cell */
   choose({ i, j }) {
     this.unsaid = 'cell'
-    this.change({ i, j }, 'cell')
+    const { view } = this.state
+    this.change({ i, j, view: view && showing(view, { i, j }, this.sheet.size()) }, 'cell')
   }
 
   /** @param {Cell|null} cell @param {number|null} value @param {number} cells */
@@ -195,7 +197,7 @@ class MapPage {
 
   busy() {
     const { session, source } = this
-    return session.busy || this.store.awaited() > 0 || (source !== null && !source.problem && (!source.grid || source.tiles.awaited() > 0))
+    return session.busy || this.store.awaited() > 0 || (source !== null && !source.problem && !source.cancelled && (!source.grid || source.tiles.awaited() > 0))
   }
 
   drawNow() {
@@ -205,7 +207,7 @@ class MapPage {
     const view = this.view()
     const { source } = this
     const cells = this.largest()
-    if (here?.site && cells?.length && !here.chosen) return this.change({ i: cells[0].i, j: cells[0].j }, '')
+    if (here?.site && cells && !here.chosen) return this.change({ i: cells[0]?.i ?? 0, j: cells[0]?.j ?? 0 }, '')
     const name = here ? `${here.site ? longName(here.site, here.result) : `Layer ${here.at?.layer ?? 0}`} · Head ${here.head}` : 'Head'
     const size = this.sheet.size()
     const least = !view || !source?.grid || isWhole(view, source.grid, size)
@@ -267,9 +269,6 @@ class MapPage {
       if (action) {
         event.preventDefault()
         this.act(action, event.shiftKey)
-      } else if (event.key === 'Enter' && target === part('view')) {
-        const chosen = this.here()?.chosen
-        if (chosen) this.flight.fly(chosen)
       }
     })
   }
@@ -282,6 +281,7 @@ class MapPage {
       in: () => flight.zoom(2), out: () => flight.zoom(0.5), whole: () => flight.whole(), goto: () => this.tools.focus(), heads: () => this.pickHead(),
       next: () => flight.nextLarge(1), previous: () => flight.nextLarge(-1), marks: () => this.change({ marks: !this.state.marks }, 'marks'),
       left: () => flight.move(-1, 0, shift), right: () => flight.move(1, 0, shift), up: () => flight.move(0, -1, shift), down: () => flight.move(0, 1, shift),
+      fly: () => flight.flyToChosen(), open: () => this.sheet.arithmetic(),
       copy: () => this.bar.copy(), theme: () => this.theme(), keys: () => this.bar.keys(),
     }
     const act = acts[action]

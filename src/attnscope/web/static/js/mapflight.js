@@ -46,6 +46,11 @@ export class Flight {
     this.page.change({ i: cell.i, j: cell.j, view: held(centred(cell, scale, this.page.sheet.size()), this.page.source.grid, this.page.sheet.size()) }, 'fly')
   }
 
+  flyToChosen() {
+    const chosen = this.page.here()?.chosen
+    if (chosen) this.fly(chosen)
+  }
+
   /** @param {number} factor about the crosshair where it is seen, else about the middle */
   zoom(factor) {
     const [view, grid, chosen] = [this.page.view(), this.page.source?.grid, this.page.here()?.chosen]

@@ -5,7 +5,11 @@ import { asProblem } from './session.js'
 import { createTiles } from './tilestore.js'
 
 /** @typedef {import("./pure/map/view.js").Grid} Grid @typedef {import("./types.js").MapProgress} MapProgress @typedef {import("./types.js").Site} Site */
-/** grid is null until the map is there. @typedef {{key: string, site: Site, head: number, grid: Grid|null, progress: MapProgress|null, problem: api.ApiError|null, tiles: ReturnType<typeof createTiles>, stop: () => void}} Source */
+/**
+ * grid is null until the map is there; cancelled: the reader gave it up, and may have it go on; stop: nobody looks at it any more.
+ * @typedef {{key: string, site: Site, head: number, grid: Grid|null, progress: MapProgress|null, problem: api.ApiError|null, cancelled: boolean, tiles: ReturnType<typeof createTiles>,
+ *   stop: () => void, cancel: () => void, resume: () => void}} Source
+ */
 
 const FIRST_LOOK = 80 // ms
 const LONGEST_WAIT = 500
@@ -13,6 +17,7 @@ const LONGEST_WAIT = 500
 /** @param {string} run @param {Site} site @param {number} head @param {() => void} changed @returns {Source} */
 export function createSource(run, site, head, changed) {
   let stopped = false
+  let turn = 0 // of watching: one that was cancelled says nothing any more
   /** @type {Source} */
   const source = {
     key: `${run} ${site.site} ${head}`,
@@ -21,19 +26,32 @@ export function createSource(run, site, head, changed) {
     grid: null,
     progress: null,
     problem: null,
+    cancelled: false,
     tiles: createTiles((tile, signal) => load(run, site, head, tile, signal), changed),
     stop() {
       stopped = true
       source.tiles.stop()
       if (!source.grid) api.stopMap(run, site.site, head).catch(() => {})
     },
+    cancel() {
+      turn++
+      source.cancelled = true
+      api.stopMap(run, site.site, head).catch(() => {})
+      changed()
+    },
+    resume() {
+      Object.assign(source, { cancelled: false, problem: null })
+      watch(++turn)
+      changed()
+    },
   }
 
-  async function watch() {
+  /** @param {number} mine */
+  async function watch(mine) {
     try {
-      for (let wait = FIRST_LOOK; !stopped; wait = Math.min(LONGEST_WAIT, wait * 1.5)) {
+      for (let wait = FIRST_LOOK; !stopped && mine === turn; wait = Math.min(LONGEST_WAIT, wait * 1.5)) {
         const progress = await api.mapOf(run, site.site, head)
-        if (stopped) return
+        if (stopped || mine !== turn) return
         source.progress = progress
         if (progress.state === 'failed' && progress.error) throw new api.ApiError(progress.error, 400)
         if (progress.state === 'ready') {
@@ -44,11 +62,12 @@ export function createSource(run, site, head, changed) {
         await new Promise((resolve) => setTimeout(resolve, wait))
       }
     } catch (error) {
+      if (mine !== turn) return
       source.problem = asProblem(error)
       if (!stopped) changed()
     }
   }
-  watch()
+  watch(turn)
   return source
 }
 

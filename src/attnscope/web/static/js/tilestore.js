@@ -18,6 +18,7 @@ export function createTiles(load, arrived) {
   /** @type {Map<string, AbortController>} */ const coming = new Map()
   /** @type {Map<string, import("./api.js").ApiError>} */ const refused = new Map()
   /** @type {Address[]} */ let queue = []
+  /** @type {Set<string>} */ let wanted = new Set()
 
   /** @param {Address} tile */
   async function fetchOne(tile) {
@@ -30,7 +31,7 @@ export function createTiles(load, arrived) {
       kept.set(name, loaded)
       for (const oldest of kept.keys()) {
         if (kept.size <= MOST) break
-        if (oldest !== '0/0/0') kept.delete(oldest)
+        if (oldest !== '0/0/0' && !wanted.has(oldest)) kept.delete(oldest)
       }
     } catch (error) {
       if (!control.signal.aborted) refused.set(name, asProblem(error))
@@ -58,9 +59,9 @@ export function createTiles(load, arrived) {
     },
     /** Says which tiles are looked at now, the most wanted first: what else is under way is given up. @param {Address[]} tiles */
     want(tiles) {
-      const names = new Set(tiles.map(nameOf))
+      wanted = new Set(tiles.map(nameOf))
       for (const [name, control] of coming) {
-        if (names.has(name)) continue
+        if (wanted.has(name)) continue
         control.abort()
         coming.delete(name)
       }

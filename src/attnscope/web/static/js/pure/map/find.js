@@ -61,8 +61,15 @@ function tokenAt(starts, place) {
   return low
 }
 
-/** The tokens around one, as many on each side. @param {Token[]} tokens @param {number} at @param {number} [around] */
+const BEFORE = 16 // characters in front of a token, so that a line which is cut at its end still shows the token
+
+/** The tokens around one: few enough in front of it that it is always seen. @param {Token[]} tokens @param {number} at @param {number} [around] */
 export function context(tokens, at, around = 6) {
-  const [start, end] = [Math.max(0, at - around), Math.min(tokens.length, at + around + 1)]
+  const end = Math.min(tokens.length, at + around + 1)
+  let start = at
+  for (let room = BEFORE; start > 0 && at - start < around; start--) {
+    room -= Math.max(1, tokens[start - 1].text.length)
+    if (room < 0) break
+  }
   return { before: tokens.slice(start, at), token: tokens[at] ?? null, after: tokens.slice(at + 1, end), more: { before: start > 0, after: end < tokens.length } }
 }

@@ -1,6 +1,6 @@
 // The keys of the map.
 
-/** @typedef {"in"|"out"|"whole"|"goto"|"next"|"previous"|"marks"|"heads"|"copy"|"theme"|"keys"|"linear"|"log"|"row"|"rank"|"left"|"right"|"up"|"down"} Action */
+/** @typedef {"in"|"out"|"whole"|"goto"|"next"|"previous"|"marks"|"heads"|"copy"|"theme"|"keys"|"linear"|"log"|"row"|"rank"|"left"|"right"|"up"|"down"|"fly"|"open"} Action */
 
 /** @type {Record<string, Action>} */
 const ACTIONS = {
@@ -8,12 +8,12 @@ const ACTIONS = {
   1: 'linear', 2: 'log', 3: 'row', 4: 'rank',
 }
 /** @type {Record<string, Action>} */
-const ARROWS = { ArrowLeft: 'left', ArrowRight: 'right', ArrowUp: 'up', ArrowDown: 'down' }
+const ON_PLANE = { ArrowLeft: 'left', ArrowRight: 'right', ArrowUp: 'up', ArrowDown: 'down', Enter: 'fly', ' ': 'open' }
 
-/** The page's shortcut, if the key is one; arrows only count where the plane has the focus. @param {{key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean}} event @param {{typing: boolean, plane: boolean}} where @returns {Action|null} */
+/** The page's shortcut, if the key is one; arrows, Enter and Space only count where the plane has the focus. @param {{key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean}} event @param {{typing: boolean, plane: boolean}} where @returns {Action|null} */
 export function shortcut({ key, ctrlKey, metaKey, altKey }, { typing, plane }) {
   if (typing || ctrlKey || metaKey || altKey) return null
-  return ACTIONS[key] ?? (plane ? (ARROWS[key] ?? null) : null)
+  return ACTIONS[key] ?? (plane ? (ON_PLANE[key] ?? null) : null)
 }
 
 /** @type {import("../keyboard.js").KeyList} */
@@ -37,6 +37,7 @@ export const KEYS = [
       { keys: ['0'], does: 'the whole grid' },
       { keys: ['n', 'p'], does: 'next and previous large cell' },
       { keys: ['Enter'], does: 'fly to the chosen cell' },
+      { keys: ['Space'], does: 'its arithmetic' },
       { keys: ['m'], does: 'marks' },
       { keys: ['1', '2', '3', '4'], does: 'colour: linear, log, row, rank' },
     ],
@@ -45,7 +46,8 @@ export const KEYS = [
     part: 'Lens and largest cells',
     keys: [
       { keys: ['↑', '↓', '←', '→'], does: 'the neighbouring cell' },
-      { keys: ['Enter'], does: 'fly there, or open the arithmetic in the lens' },
+      { keys: ['Enter'], does: 'fly there' },
+      { keys: ['Space'], does: 'in the lens, the arithmetic of the chosen cell' },
     ],
   },
 ]

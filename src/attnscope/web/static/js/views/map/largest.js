@@ -19,8 +19,9 @@ export function mount(el, on) {
   const save = h('button', { class: 'btn quiet', type: 'button', onclick: () => shown && download(shown) }, 'CSV')
   const body = h('tbody', {})
   const table = h('table', { class: 'num' }, h('thead', {}, h('tr', {}, ...HEADS.map(([text, shown]) => h('th', { scope: 'col' }, shown ? text : h('span', { class: 'sr' }, text))))), body)
+  const list = h('div', { class: 'scroll', tabindex: '-1' }, table)
   const empty = h('p', { class: 'dim', hidden: true })
-  put(el, h('div', { class: 'sec' }, h('h2', {}, 'Largest cells'), h('div', { class: 'end' }, left, save)), h('div', { class: 'scroll', tabindex: '-1' }, table), empty)
+  put(el, h('div', { class: 'sec' }, h('h2', {}, 'Largest cells'), h('div', { class: 'end' }, left, save)), list, empty)
   /** @type {Data|null} */ let shown = null
   /** @type {LargeCell[]|undefined} */ let listed
 
@@ -53,8 +54,8 @@ export function mount(el, on) {
       every.checked = data.plain
       save.disabled = !data.cells?.length
       empty.hidden = Boolean(data.cells?.length)
-      put(empty, data.problem || (data.cells ? 'No weight is above 0 here.' : 'Looking for them…'))
-      table.hidden = !data.cells?.length
+      put(empty, data.problem || (!data.cells ? 'Looking for them…' : data.plain ? 'No weight is above 0 here.' : 'No weight is above 0 here but those of the first token and the diagonal.'))
+      list.hidden = !data.cells?.length
       if (data.cells && listed !== data.cells) put(body, ...data.cells.map((cell, at) => line(cell, at, data)))
       listed = data.cells
       data.cells?.forEach(({ i, j }, at) => attr(body.rows[at], 'aria-current', i === data.chosen?.i && j === data.chosen.j ? 'true' : null))

@@ -7,20 +7,27 @@ import { count } from '../../pure/number.js'
 import { pieces } from '../chip.js'
 
 /** @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Span} Span @typedef {{i: number, j: number}} Cell */
-/** weights: of rows x columns, −1 where not visible; undefined on their way @typedef {{grid: {tq: number, tk: number}, chosen: Cell|null, rows: Span, columns: Span, weights: Float32Array|undefined, colour: (weight: number, i: number) => number, map: import("../../types.js").ColourMap, axes: {rows: Axis, columns: Axis}, sink: Float32Array|null, seeing: (i: number) => boolean}} Data seeing: whether a row sees any key */
-/** @typedef {{choose: (cell: Cell) => void, fly: () => void, open: () => void}} On */
+/** weights: of rows x columns, −1 where not visible; undefined on their way @typedef {{grid: {tq: number, tk: number}, chosen: Cell|null, rows: Span, columns: Span, weights: Float32Array|undefined, colour: (weight: number, i: number) => number, map: import("../../types.js").ColourMap, axes: {rows: Axis, columns: Axis}, sink: Float32Array|null, seeing: (i: number) => boolean, scale: string}} Data seeing: whether a row sees any key; scale: the colour, where it is another than the map's */
+/** @typedef {{choose: (cell: Cell) => void, fly: () => void, open: (cell?: Cell) => void}} On */
 
 export const SIDE = 8
 
 /** @param {HTMLElement} el @param {On} on */
 export function mount(el, on) {
-  const what = h('span', { class: 'small faint' }, `${SIDE} × ${SIDE} cells`)
-  const arithmetic = h('button', { class: 'btn quiet', type: 'button', onclick: on.open }, 'Arithmetic')
+  const what = h('span', { class: 'small faint' })
+  const arithmetic = h('button', { class: 'btn quiet', type: 'button', onclick: () => on.open() }, 'Arithmetic')
   const fly = h('button', { class: 'btn quiet', type: 'button', onclick: on.fly }, 'Fly there ', h('kbd', {}, 'Enter'))
   const grid = h('div', { class: 'lens num', role: 'grid', tabindex: '0', 'aria-label': 'Cells around the chosen one', 'aria-readonly': 'true' })
   put(el, h('div', { class: 'sec' }, h('h2', {}, 'Lens'), what, h('div', { class: 'end' }, arithmetic, fly)), grid)
   /** @type {Data|null} */ let data = null
 
+  grid.addEventListener('click', (event) => {
+    const cell = event.target instanceof HTMLElement && event.target.closest('.cl')
+    if (!(cell instanceof HTMLElement)) return
+    const at = { i: Number(cell.dataset.i), j: Number(cell.dataset.j) }
+    on.choose(at)
+    on.open(at)
+  })
   grid.addEventListener('keydown', (event) => {
     if (!data?.chosen) return
     if (event.key === 'Enter') {
@@ -43,6 +50,7 @@ export function mount(el, on) {
     update(now) {
       data = now
       arithmetic.disabled = fly.disabled = !now.chosen
+      put(what, `${SIDE} × ${SIDE} cells${now.scale && `, ${now.scale} colour`}`)
       const { rows, columns } = now
       const spots = (/** @type {Span} */ span) => Array.from({ length: span.size }, (_, at) => span.start + at)
       const head = h('div', { role: 'row', class: 'lr top' }, h('span', { class: 'corner' }), h('span', { class: 'corner second' }),

@@ -15,7 +15,7 @@ import { listenTo } from './hand.js'
  *   pixel: import("../../pure/map/paint.js").Reduction, scale: import("../../types.js").ScaleName, largest: Float32Array|undefined, map: ColourMap, ink: string, accent: string,
  *   marks: import("../../pure/map/marks.js").Mark[], callouts: import("../../pure/map/marks.js").Callout[], offset: number, chosen: Cell|null, title: string}} Data
  */
-/** @typedef {{view: (view: View) => void, choose: (cell: Cell, block: {rows: [number, number], columns: [number, number]}|null) => void, hover: (cell: Cell|null, value: number|null, cells: number) => void}} On */
+/** @typedef {{view: (view: View) => void, choose: (cell: Cell, block: {rows: [number, number], columns: [number, number]}|null) => void, hover: (cell: Cell|null, value: number|null, cells: number) => void, open: (cell: Cell) => void}} On */
 
 /** @param {HTMLElement} el @param {On} on */
 export const mount = (el, on) => new Plane(el, on)
@@ -34,7 +34,8 @@ class Plane {
     this.canvas = h('canvas', { 'aria-hidden': 'true' })
     this.over = h('div', { class: 'over', 'aria-hidden': 'true' })
     this.hair = { x: h('i', { class: 'hair x' }), y: h('i', { class: 'hair y' }), at: h('i', { class: 'ring' }) }
-    put(el, this.canvas, this.over, this.hair.x, this.hair.y, this.hair.at)
+    this.ground = h('i', { class: 'ground hatch', 'aria-hidden': 'true' }) // of the grid alone: outside of it there is nothing that could be seen
+    put(el, this.ground, this.canvas, this.over, this.hair.x, this.hair.y, this.hair.at)
     listenTo(el, {
       view: () => this.#data?.view ?? null,
       grid: () => this.#data?.grid ?? null,
@@ -78,6 +79,8 @@ class Plane {
     const context = this.canvas.getContext('2d')
     if (!context) return
     context.clearRect(0, 0, wide, high)
+    const end = pointOf(data.view, { i: data.grid.tq, j: data.grid.tk })
+    css(this.ground, { width: end.x, height: end.y })
     context.imageSmoothingEnabled = false
     const level = this.level()
     const tiles = tilesOf(data.view, data.grid, { width, height }, level, data.seen)
@@ -213,6 +216,7 @@ class Plane {
     if (!cell) return
     const { rows, columns, cells } = this.#block(cell)
     this.on.choose(cell, cells > 1 ? { rows, columns } : null)
+    if (cells === 1 && this.#data && this.#data.view.scale >= NUMBERED_FROM) this.on.open(cell)
   }
 
   /** @param {import("../../pure/map/view.js").Point|null} point */

@@ -9,6 +9,8 @@ import { count } from '../../pure/number.js'
 const APART = { top: 72, left: 30 } // px between ticks
 const TAB = { top: 62, left: 20 } // px around a tab in which no tick stands
 
+const NAMED = 15 // px around a name in which no tick stands
+
 /** @param {HTMLElement} el @param {"top"|"left"} side */
 export function mountRuler(el, side) {
   const along = side === 'top' ? 'left' : 'top'
@@ -23,6 +25,8 @@ export function mountRuler(el, side) {
       /** @type {HTMLElement[]} */ const out = []
       const tabs = [...(chosen === null ? [] : [{ at: chosen, kind: 'chosen' }]), ...(pointed === null || pointed === chosen ? [] : [{ at: pointed, kind: 'pointed' }])].filter(({ at }) => inside(at))
       const free = (/** @type {number} */ at, /** @type {number} */ room) => tabs.every((tab) => Math.abs(middle(tab.at) - middle(at)) >= room)
+      const named = side === 'left' ? rules.filter((rule) => inside(rule.at) && free(rule.at, TAB[side])) : []
+      const clear = (/** @type {number} */ at) => named.every((rule) => Math.abs(middle(rule.at) - middle(at)) >= NAMED)
       const visible = Math.min(length / scale, cells - from)
       if (lettered) {
         for (let at = Math.max(0, Math.floor(from)); at < Math.min(cells, from + length / scale); at++) {
@@ -32,8 +36,8 @@ export function mountRuler(el, side) {
           out.push(placed(h('span', { class: tab ? `word ${tab.kind}` : 'word', title: count(at) }, text), along, middle(at)))
         }
       } else {
-        for (const at of ticksOf(from, visible, scale, APART[side])) if (inside(at) && free(at, TAB[side])) out.push(placed(h('span', { class: at === 0 ? 'tick zero' : 'tick' }, count(at)), along, middle(at)))
-        for (const rule of rules) if (inside(rule.at) && free(rule.at, TAB[side]) && side === 'left') out.push(placed(h('span', { class: 'tick named' }, rule.word), along, middle(rule.at)))
+        for (const at of ticksOf(from, visible, scale, APART[side])) if (inside(at) && free(at, TAB[side]) && clear(at)) out.push(placed(h('span', { class: at === 0 ? 'tick zero' : 'tick' }, count(at)), along, middle(at)))
+        for (const rule of named) out.push(placed(h('span', { class: 'tick named' }, rule.word), along, middle(rule.at)))
       }
       for (const { at, kind } of tabs) if (!lettered) out.push(placed(h('b', { class: `tab ${kind}` }, `${letter} ${count(at)}`), along, middle(at)))
       put(el, ...out)

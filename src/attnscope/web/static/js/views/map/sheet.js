@@ -25,7 +25,7 @@ import { mountSide } from './sides.js'
  *   cells: import("../../types.js").LargeCell[]|undefined, plain: boolean, store: ReturnType<import("../../store.js").createStore>}} Data
  */
 /**
- * @typedef {import("./plane.js").On & {step: (cell: Cell) => void, fly: (cell: Cell) => void, plain: (plain: boolean) => void, marks: (on: boolean) => void, again: () => void, cancel: () => void, draw: () => void}} On
+ * @typedef {Omit<import("./plane.js").On, "open"> & {step: (cell: Cell) => void, fly: (cell: Cell) => void, plain: (plain: boolean) => void, marks: (on: boolean) => void, again: () => void, cancel: () => void, resume: () => void, draw: () => void}} On
  */
 
 const LONG = { entropy: 56, received: 32 } // px of the longest bars
@@ -45,7 +45,8 @@ class Sheet {
   constructor({ plane, map, side }, on) {
     this.on = on
     this.map = map
-    this.plane = mountPlane(plane, on)
+    this.side = side
+    this.plane = mountPlane(plane, { ...on, open: (cell) => this.arithmetic(cell) })
     const [top, left, entropy, received] = ['rt', 'rl', 'ent', 'rec'].map((name) => /** @type {HTMLElement} */ (map.querySelector(`.${name}`)))
     this.rulers = { top: mountRuler(top, 'top'), left: mountRuler(left, 'left') }
     this.bars = { right: mountSide(entropy, 'right', { name: 'Entropy of each query', how: 'mean', long: LONG.entropy }), bottom: mountSide(received, 'bottom', { name: 'Weight received by each key', how: 'max', long: LONG.received }) }
@@ -60,7 +61,7 @@ class Sheet {
     const sections = ['here', 'lens-box', 'largest'].map((name) => h('section', { class: name }))
     put(side, ...sections)
     this.here = mountHere(sections[0], (cell) => on.fly(cell))
-    this.lens = mountLens(sections[1], { choose: on.step, fly: () => this.#chosen() && on.fly(/** @type {Cell} */ (this.#chosen())), open: () => this.#open() })
+    this.lens = mountLens(sections[1], { choose: on.step, fly: () => this.#chosen() && on.fly(/** @type {Cell} */ (this.#chosen())), open: (cell) => this.arithmetic(cell) })
     this.largest = mountLargest(sections[2], { fly: on.fly, plain: on.plain })
     new ResizeObserver(() => on.draw()).observe(map)
   }
@@ -92,7 +93,7 @@ class Sheet {
     this.#data = data
     const { here, source, view, session } = data
     const ready = Boolean(here?.site && source?.grid && view)
-    attr(this.map, 'data-blank', ready ? null : '')
+    for (const el of [this.map, this.side]) attr(el, 'data-blank', ready ? null : '')
     this.facts.update(here?.site ?? null, here?.head ?? 0)
     this.#shape(here?.site ?? null)
     if (!ready || !here?.site || !here.axes || !source?.grid || !view) return this.#nothing(data)
@@ -148,7 +149,7 @@ class Sheet {
     const colour = scaleOf({ name: state.scale === 'rank' ? 'log' : state.scale, reduction: 'max', largest: this.#largestOf(sides?.largest), sorted: new Float32Array(0) })
     this.lens.update({
       grid: source.grid, chosen, rows: this.#lensRows, columns: this.#lensColumns, weights: this.#lens, colour: (w, i) => colour(w, i, i + 1), map: look.map, axes,
-      sink: site.sinks ? (sides?.sink ?? null) : null, seeing: (i) => (sides?.largest[i] ?? 1) > 0,
+      sink: site.sinks ? (sides?.sink ?? null) : null, seeing: (i) => (sides?.largest[i] ?? 1) > 0, scale: state.scale === 'rank' ? 'log' : '',
     })
     const problem = data.store.problem(`largest ${source.key} ${plain}`)
     this.largest.update({ cells, problem: problem ? problem.message : '', site, head: source.head, axes, chosen, plain, title: name })
@@ -177,13 +178,14 @@ class Sheet {
     return this.#maxima.largest
   }
 
-  /** The arithmetic of the chosen cell, in a dialog. */
-  #open() {
+  /** The arithmetic of a cell, of the chosen one where none is named, in a dialog. @param {Cell} [cell] */
+  arithmetic(cell) {
     const data = this.#data
     const { here, numbers, store } = data ?? {}
-    if (!here?.site || !here.axes || !here.chosen || !numbers || !store) return
-    const { site, axes, chosen } = here
-    const { i, j } = chosen
+    const at = cell ?? here?.chosen
+    if (!here?.site || !here.axes || !at || !numbers || !store) return
+    const { site, axes } = here
+    const { i, j } = at
     const body = h('div', { class: 'cell' })
     const el = h('dialog', { class: 'arithmetic', 'aria-label': 'Arithmetic of the chosen cell' }, body, h('div', { class: 'end' }, h('button', { class: 'btn', type: 'button', onclick: () => el.close() }, 'Close')))
     el.addEventListener('click', (event) => event.target === el && el.close())
@@ -218,7 +220,7 @@ class Sheet {
   /** Why there is no map, or how far it is. @param {Data} data */
   #nothing({ session, here, source }) {
     const problem = source?.problem ?? session.problem
-    if (problem) return put(this.cards, this.#card(problem, source?.problem !== problem))
+    if (problem) return put(this.cards, this.#card(problem, problem.status !== REFUSED))
     if (here && !here.site) {
       const reason = here.at && 'reason' in here.at ? here.at.reason : 'This run has no attention to show.'
       return put(this.cards, card({ title: 'Nothing to show', text: reason }))
@@ -226,6 +228,10 @@ class Sheet {
     if (here?.site?.not_drawn) return put(this.cards, card({ title: 'No single weights', text: here.site.not_drawn }))
     if (session.progress) return put(this.cards, card({ title: 'Opening', text: progressText(session.progress), bar: session.progress }))
     const progress = source?.progress
+    if (source?.cancelled) {
+      const text = progress ? `${count(progress.done)} of ${count(progress.total)} queries were walked. What was made of them is kept.` : ''
+      return put(this.cards, card({ title: 'The map was cancelled', text, button: { label: 'Go on', act: this.on.resume } }))
+    }
     if (progress && progress.state === 'making') {
       const text = `${count(progress.done)} of ${count(progress.total)} queries. Coarse levels are made once and kept.`
       return put(this.cards, card({ title: 'Making the map', text, bar: progress, button: { label: 'Cancel', act: this.on.cancel } }))
@@ -238,6 +244,8 @@ class Sheet {
     return card({ title: problem.title, text: problem.message, hint: problem.hint, bad: problem.status !== CALM, button })
   }
 }
+
+const REFUSED = 409 // a head whose certificate failed: asking again changes nothing
 
 /** @param {"max"|"mean"|"sum"} pixel @param {number} cells */
 function blockWords(pixel, cells) {
