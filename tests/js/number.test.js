@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { count, fixed, four, number, plural, small, weight, weight7 } from '../../src/attnscope/web/static/js/pure/number.js'
+import { count, fixed, four, limit, number, plural, small, weight, weight7 } from '../../src/attnscope/web/static/js/pure/number.js'
 
 test('a weight has three places and no leading zero', () => {
   assert.equal(weight(0.8081), '.808')
@@ -45,4 +45,8 @@ test('sizes are short and numbers that are not finite have words', () => {
   assert.equal(number('-inf'), -Infinity)
   assert.equal(number('inf'), Infinity)
   assert.ok(Number.isNaN(number('nan')))
+})
+
+test('a limit is written as it was set', () => {
+  assert.deepEqual([8, 1.2, 20, 0.5].map(limit), ['8', '1.2', '20', '.5'])
 })

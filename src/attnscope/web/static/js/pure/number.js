@@ -31,6 +31,9 @@ export const four = (x) => fixed(x, 4)
 /** An entropy in nats, or an amount received: two places. @param {number} x */
 export const two = (x) => fixed(x, 2)
 
+/** A limit as it was set: 8, or 1.2. @param {number} x */
+export const limit = (x) => fixed(x, 1).replace(/\.0$/, '')
+
 /** A size alone: 3e−5, or 1.2 where no power is needed. @param {number} x */
 export function small(x) {
   if (x === 0 || !Number.isFinite(x)) return fixed(x, 1)

@@ -1,7 +1,7 @@
 // What is certain about the chosen head, in one line under its name: the certificate with its limits, the route, what its rows see.
 
 import { h, icon, put } from '../dom.js'
-import { count, fixed } from '../pure/number.js'
+import { fixed, limit } from '../pure/number.js'
 import { listed } from '../pure/sites.js'
 import { sharing } from '../pure/places.js'
 
@@ -41,8 +41,8 @@ function figures(site, head) {
   const verdict = site.certificate[head]
   if (!verdict || !site.allowed) return []
   const said = [
-    verdict.z === null ? '' : `z ${fixed(verdict.z, 1)} of ${count(site.allowed.z)}`,
-    verdict.t === null ? '' : `t ${fixed(Math.abs(verdict.t), 1)} of ${count(site.allowed.t)}`,
+    verdict.z === null ? '' : `z ${fixed(verdict.z, 1)} of ${limit(site.allowed.z)}`,
+    verdict.t === null ? '' : `t ${fixed(Math.abs(verdict.t), 1)} of ${limit(site.allowed.t)}`,
   ].filter(Boolean)
   return said.length ? [` ${said.join(', ')}`] : []
 }

@@ -3,7 +3,7 @@
 import { h, put } from '../dom.js'
 import { isItsPlace, label, onlyMarks, spoken } from '../pure/marks.js'
 import { windowOver } from '../pure/layout.js'
-import { count, fixed, two } from '../pure/number.js'
+import { count, fixed, limit, two } from '../pure/number.js'
 import { isPaddedRow, isPadding, sidesOf } from '../pure/places.js'
 import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure/scale.js'
 import { strongest } from '../pure/selection.js'
@@ -189,7 +189,7 @@ class Picture {
   #refused(site, head, result) {
     const verdict = site.certificate[head]
     const allowed = site.allowed?.z ?? null
-    const figures = verdict.z === null ? '' : `: residual ${fixed(verdict.z, 1)}${allowed === null ? '' : `, allowed ${fixed(allowed, 1)}`}`
+    const figures = verdict.z === null ? '' : `: residual ${fixed(verdict.z, 1)}${allowed === null ? '' : `, allowed ${limit(allowed)}`}`
     const name = longName(site, result)
     this.#show(`${name} · Head ${head}`, '', false)
     const other = site.certificate.findIndex(({ verdict: word }) => word === 'passed')
