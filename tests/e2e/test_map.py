@@ -173,6 +173,10 @@ def test_wheel_and_drag_keep_what_is_under_the_pointer(page: Map) -> None:
     page.settle()
     moved = [float(x) for x in page.state()["view"].split()]
     assert moved == pytest.approx([row + 50 / scale, col - 40 / scale, scale], rel=1e-3)
+    for _ in range(8):
+        page.page.mouse.wheel(0, 240)
+    page.settle()
+    assert "view" not in page.state()  # the whole grid again
 
 
 def test_a_pressed_pixel_chooses_the_largest_cell_behind_it(page: Map) -> None:

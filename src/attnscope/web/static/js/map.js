@@ -110,6 +110,8 @@ class MapPage {
   /** @param {Partial<MapState>} patch @param {string} kind of step in the history; "" completes the present one */
   change(patch, kind) {
     this.state = { ...this.state, ...patch }
+    const { view } = this.state
+    if (view && this.source?.grid && isWhole(view, this.source.grid, this.sheet.size())) this.state.view = null
     this.history.write(this.state, kind)
     this.draw()
   }
