@@ -134,7 +134,7 @@ class Sheet {
     const bar = (/** @type {Float32Array} */ values, /** @type {number} */ from, /** @type {number} */ length, /** @type {number} */ most, /** @type {number|null} */ at) => ({ values, from, scale: view.scale, length, most, chosen: at, colour, accent })
     const at = pointed?.cell ?? chosen
     this.bars.right.update(sides ? bar(sides.entropy, view.row, height, Math.log(Math.max(2, site.tk)), at?.i ?? null) : null)
-    this.bars.bottom.update(sides ? bar(sides.received, view.col, width, second(sides.received), at?.j ?? null) : null)
+    this.bars.bottom.update(sides ? bar(sides.received, view.col, width, fullBar(sides.received), at?.j ?? null) : null)
   }
 
   /** @param {Data} data @param {{site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, sides: import("../../types.js").Sides|undefined}} at */
@@ -253,12 +253,17 @@ function blockWords(pixel, cells) {
   return pixel === 'max' ? `largest of ${of}` : `${pixel} of ${of}`
 }
 
-/** The largest but one of the amounts, so that a sink does not make all others vanish; its own bar is cut. @param {Float32Array} values */
-function second(values) {
-  let [first, next] = [0, 0]
-  for (const value of values) {
-    if (value > first) [first, next] = [value, first]
-    else if (value > next) next = value
-  }
-  return next > 0 && first > 4 * next ? next * 1.5 : first
+/** The amount of a full bar: twice what all but the first in a hundred reach, so that sinks do not make all others vanish; their own bars are cut. @param {Float32Array} values */
+function fullBar(values) {
+  const known = FULL.get(values)
+  if (known !== undefined) return known
+  const sorted = values.filter((value) => value >= 0).sort()
+  const largest = sorted[sorted.length - 1] ?? 0
+  const most = 2 * (sorted[Math.floor((sorted.length - 1) * 0.99)] ?? 0)
+  const full = most > 0 && most < largest ? most : largest
+  FULL.set(values, full)
+  return full
 }
+
+/** @type {WeakMap<Float32Array, number>} sorting a long text at each frame would be seen */
+const FULL = new WeakMap()
