@@ -1,6 +1,6 @@
 // What is written on a map: weights in cells, sentences for what moved.
 
-import { count, fixed, MINUS, weight } from '../number.js'
+import { count, fixed, weight } from '../number.js'
 
 /** A weight in a cell of the plane: .914, .03, 4e−6, 0. @param {number} w */
 export function cellText(w) {
@@ -23,5 +23,3 @@ export const pair = (i, j) => `${count(i)} → ${count(j)}`
 
 /** A tick that leaves out what its neighbour says: "·114" after 23,113. @param {number} at @param {boolean} whole */
 export const shortPosition = (at, whole) => (whole || at < 1000 ? count(at) : `·${String(at % 1000).padStart(3, '0')}`)
-
-export { MINUS }

@@ -1,7 +1,7 @@
 // The plane of a map: tiles as they come, what is marked over them, the crosshair; panned and zoomed by hand, wheel, pinch and keys.
 
 import { attr, css, h, put } from '../../dom.js'
-import { paint, rangeMaxima, weightOf } from '../../pure/map/paint.js'
+import { paint, rangeMaxima, scaleOf, weightOf } from '../../pure/map/paint.js'
 import { boxOf, cellAt, LETTERED_FROM, levelOf, nameOf, NUMBERED_FROM, parentOf, pointOf, stride, tilesOf } from '../../pure/map/view.js'
 import { cellText } from '../../pure/map/words.js'
 import { drawMarks } from './marks.js'
@@ -12,7 +12,7 @@ import { listenTo } from './hand.js'
 /** @typedef {{i: number, j: number}} Cell */
 /**
  * @typedef {{grid: Grid, view: View, tiles: ReturnType<import("../../tilestore.js").createTiles>, seen: (rows: [number, number], columns: [number, number]) => boolean,
- *   pixel: import("../../pure/map/paint.js").Reduction, scale: import("../../types.js").ScaleName, largest: Float32Array|undefined, map: ColourMap, ink: string, accent: string,
+ *   pixel: import("../../pure/map/paint.js").Reduction, scale: import("../../types.js").ScaleName, largest: Float32Array|undefined, map: ColourMap,
  *   marks: import("../../pure/map/marks.js").Mark[], callouts: import("../../pure/map/marks.js").Callout[], offset: number, chosen: Cell|null, title: string}} Data
  */
 /** @typedef {{view: (view: View) => void, choose: (cell: Cell, block: {rows: [number, number], columns: [number, number]}|null) => void, hover: (cell: Cell|null, value: number|null, cells: number) => void, open: (cell: Cell) => void}} On */
@@ -177,9 +177,7 @@ class Plane {
 
   /** Where a weight stands on the colour map. @param {number} weight @param {number} i @param {Data} data */
   #place(weight, i, data) {
-    const own = paint({ values: Float32Array.of(weight), rows: 1, columns: 1, stride: 1, top: i }, data.grid.tq,
-      { name: data.scale, reduction: 'max', largest: this.#largest(data), sorted: this.#sorted(data) }, STEPS)
-    return own[0] / (STEPS.length - 1)
+    return scaleOf({ name: data.scale, reduction: 'max', largest: this.#largest(data), sorted: this.#sorted(data) })(weight, i, i + 1)
   }
 
   /** @param {Data} data */
@@ -238,8 +236,6 @@ class Plane {
     this.on.hover(cell, seen ? (value ?? null) : -1, cells)
   }
 }
-
-const STEPS = Uint32Array.from({ length: 1024 }, (_, at) => at)
 
 /** Keeps the first of equal addresses. */
 function once() {

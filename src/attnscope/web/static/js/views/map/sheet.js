@@ -122,7 +122,7 @@ class Sheet {
     const marks = state.marks ? marksOf(site, axes) : []
     this.plane.update({
       grid: source.grid, view, tiles: source.tiles, seen: mayBeSeen(site), pixel: state.pixel, scale: state.scale, largest: sides?.largest, map: look.map,
-      ink: '', accent: '', marks, callouts: state.marks && sides ? calloutsOf(site, sides) : [], offset: site.offset ?? 0, chosen,
+      marks, callouts: state.marks && sides ? calloutsOf(site, sides) : [], offset: site.offset ?? 0, chosen,
       title: `Map of ${name.toLowerCase()}. Arrows move, plus and minus zoom, 0 shows the whole`,
     })
   }
