@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnscope.cli.heads import heads_of, open_run, recording_options, site_of
+from attnscope.cli.sites import heads_of, open_run, recording_options, site_of
 from attnscope.cli.progress import line
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from attnscope.cli.heads import open_run, recording_options, site_of, stretch
+from attnscope.cli.sites import open_run, recording_options, site_of, stretch
 from attnscope.cli.progress import line
 
 
