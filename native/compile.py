@@ -125,10 +125,15 @@ def _run(command: list[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        raise NotCompiled(f"`{command[0]}` was not done with {command[-3]} in {TIMEOUT} s") from None
+        raise NotCompiled(f"{_told(command)} took more than {TIMEOUT} s") from None
     if done.returncode != 0:
         said = done.stderr.strip()
-        raise NotCompiled(f"`{shlex.join(command)}` failed{': ' if said else ''}{said}")
+        raise NotCompiled(f"{_told(command)} failed{f': {said}' if said else ''}")
+
+
+def _told(command: list[str]) -> str:
+    sources = [Path(word).name for word in command if word.endswith(".cpp")]
+    return f"{command[0]} {'on ' + sources[0] if sources else 'at linking'}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
