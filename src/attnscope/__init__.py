@@ -16,6 +16,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from attnscope.comparison import Comparison as Comparison
+    from attnscope.comparison import compare as compare
     from attnscope.core.attention import attention as attention
     from attnscope.core.bias import KeyBias as KeyBias
     from attnscope.core.bias import RelativeBias as RelativeBias
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from attnscope.recording import verify as verify
 
 _HOMES = {
+    "attnscope.comparison": ("Comparison", "compare"),
     "attnscope.core.attention": ("attention",),
     "attnscope.core.bias": ("KeyBias", "RelativeBias", "TensorBias"),
     "attnscope.core.dense": ("Steps", "steps"),
@@ -66,10 +69,10 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AttnscopeError", "CausalSelfAttention", "KeyBias", "MultiHeadAttention", "Recording", "RelativeBias",
-    "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks", "diagnose",
-    "diagnose_order", "documents", "from_tensor", "full", "load", "padding", "prefix", "record", "rule",
-    "spans", "steps", "summarize", "verify", "window",
+    "AttnscopeError", "CausalSelfAttention", "Comparison", "KeyBias", "MultiHeadAttention", "Recording",
+    "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks",
+    "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full", "load", "padding",
+    "prefix", "record", "rule", "spans", "steps", "summarize", "verify", "window",
 ]  # fmt: skip
 
 

@@ -27,7 +27,9 @@ def test_every_command_is_in_the_docs(name: str) -> None:
     assert f"| `{name}` |" in (DOCS / "cli.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["app", "look", "record", "info", "verify", "map", "cells", "lesson"])
+@pytest.mark.parametrize(
+    "name", ["app", "look", "record", "info", "verify", "map", "cells", "compare", "lesson"]
+)
 def test_every_option_is_in_the_docs(name: str) -> None:
     text = (DOCS / "cli.md").read_text("utf-8") + (DOCS / "app.md").read_text("utf-8")
     command = LazyGroup().get_command(click.Context(LazyGroup()), name)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnscope.cli.sites import heads_of, open_run, recording_options, site_of
 from attnscope.cli.progress import line
+from attnscope.cli.sites import heads_of, open_run, recording_options, site_of
 
 if TYPE_CHECKING:
     from attnscope.recording import Recording, Run, Site

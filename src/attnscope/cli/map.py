@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from attnscope.cli.sites import open_run, recording_options, site_of, stretch
 from attnscope.cli.progress import line
+from attnscope.cli.sites import open_run, recording_options, site_of, stretch
 
 
 @click.command()

@@ -59,7 +59,7 @@ def print_cells(cells: list[dict[str, Any]], left_out: list[str], form: str | No
              _plain(cell["back"])]
             for cell in cells
         ]  # fmt: skip
-        click.echo(_csv(head, lines), nl=False)
+        click.echo(csv_of(head, lines), nl=False)
     else:
         for line in _cell_lines(cells):
             click.echo(line)
@@ -76,7 +76,7 @@ def _cell_lines(cells: list[dict[str, Any]]) -> list[str]:
     columns = ("weight", "site", "layer", "head", "query i", "", "key j", "", "back")
     rows = tuple(
         (
-            _weight(cell["weight"]), str(cell["site"]), str(cell["layer"]), str(cell["head"]),
+            weight_of(cell["weight"]), str(cell["site"]), str(cell["layer"]), str(cell["head"]),
             f"{cell['i']:,}", shown(cell["query"]), f"{cell['j']:,}", shown(cell["key"]),
             "–" if cell["back"] is None else f"{cell['back']:,}",
         )
@@ -98,12 +98,12 @@ def _print_table(row: dict[str, Any]) -> None:
         table.add_column("")
         for key in row["row"]:
             table.add_row(
-                str(key["j"]), Text(shown(key["token"])), _weight(key["weight"]), _bar(key["weight"])
+                str(key["j"]), Text(shown(key["token"])), weight_of(key["weight"]), _bar(key["weight"])
             )
         Console(highlight=False).print(table)
         return
     for key in row["row"]:
-        click.echo(f"{key['j']:>7}  {_weight(key['weight']):>11}  {shown(key['token'])}")
+        click.echo(f"{key['j']:>7}  {weight_of(key['weight']):>11}  {shown(key['token'])}")
 
 
 def _title(place: dict[str, Any]) -> str:
@@ -142,7 +142,7 @@ def _certified(head: list[str], lines: list[list[Any]], place: dict[str, Any]) -
     names = ["verdict", "z", "allowed_z", "t", "allowed_t"]
     found = place["certificate"] or dict.fromkeys(names)
     more = [*(_plain(found[name]) for name in names), place["route"]]
-    return _csv([*head, *names, "route"], [[*line, *more] for line in lines])
+    return csv_of([*head, *names, "route"], [[*line, *more] for line in lines])
 
 
 def _receipt(cell: dict[str, Any]) -> list[str]:
@@ -167,7 +167,7 @@ def _receipt(cell: dict[str, Any]) -> list[str]:
     seen = "visible" if cell["visible"] else "not visible"
     lines.append(f"  {seen}: {cell['why']}")
     rank = f", {cell['rank']} of {cell['row_keys']} in its row" if cell["rank"] else ""
-    lines.append(f"  weight {_weight(cell['shown'])}{rank}")
+    lines.append(f"  weight {weight_of(cell['shown'])}{rank}")
     word = "re-add to" if cell["readds"] else "DO NOT re-add to"
     lines.append(
         f"  the terms {word} the weight: difference {cell['difference']:.2g}, "
@@ -180,7 +180,7 @@ def _step(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:.7g}"
 
 
-def _weight(value: float | None) -> str:
+def weight_of(value: float | None) -> str:
     """Return a weight to seven places; never 0 for what is only small."""
     if value is None:
         return "not visible"
@@ -211,7 +211,8 @@ def _finite(value: Any) -> Any:
     return [_finite(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _csv(head: list[str], lines: list[list[Any]]) -> str:
+def csv_of(head: list[str], lines: list[list[Any]]) -> str:
+    """Return lines as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)

@@ -27,6 +27,10 @@ _STOPS = [
     "#f3f7fa", "#c3e7f4", "#97d3ee", "#6fbde8", "#4da4de", "#358ad2", "#2b6fc1", "#2a55aa", "#293c8e",
     "#25286d", "#1b1a49",
 ]  # fmt: skip
+_DIFFERENCE = [
+    "#1e4798", "#1160ab", "#3f88cc", "#6fb1ea", "#a6d8ff", "#eff4f8", "#ffcba7", "#f09b65", "#d26c22",
+    "#af3e00", "#8c3710",
+]  # fmt: skip
 _DARK_FROM = 0.5  # of the map: from here on white is read better than black
 _STYLE = {
     "font.size": 10,
@@ -70,6 +74,13 @@ def colour_map() -> LinearSegmentedColormap:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("attnscope", _STOPS)
+
+
+def difference_map() -> LinearSegmentedColormap:
+    """Return the page's map of differences: less, none, more."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("attnscope-difference", _DIFFERENCE)
 
 
 def heat(
