@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 # every parameter that a chapter keeps in its address
 NAMES = (

@@ -14,7 +14,7 @@ from attnscope.lesson.norms import ValueNorms
 from attnscope.lesson.numbers import number, weight
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 
 @pytest.fixture(scope="module")

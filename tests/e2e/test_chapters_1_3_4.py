@@ -16,7 +16,7 @@ from attnscope.lesson.numbers import number, weight
 from attnscope.lesson.scaling import Saturation, Spread
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 
 made = functools.cache(lambda name: getattr(lesson, name)())

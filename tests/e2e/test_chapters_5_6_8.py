@@ -11,7 +11,7 @@ from attnscope import lesson
 from attnscope.lesson.numbers import count, number, weight
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 
 def grid(page: Page, label: str) -> Locator:

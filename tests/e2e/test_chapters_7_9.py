@@ -16,7 +16,7 @@ from attnscope.lesson.numbers import count, number, size, weight
 if TYPE_CHECKING:
     from attnscope.lesson.cost import Cost
     from attnscope.lesson.trained import TrainedHeads
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 MEASURE = "[data-live=measure]"
 BUTTON = f"{MEASURE} .btn.main"

@@ -16,7 +16,7 @@ from attnscope.lesson import SECTIONS
 from attnscope.lesson.walk import Sheet, first_sheet, walk
 from attnscope.lesson.walk.sheet import Edit
 from attnscope.web.export import write_lesson
-from tests.e2e.conftest import Walk
+from tests.e2e.pages import Walk
 from tests.e2e.test_walk_numbers import compare
 
 NUMBERS = [one.number for one in SECTIONS]

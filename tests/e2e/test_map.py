@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,12 +16,9 @@ from torch.nn.functional import normalize, scaled_dot_product_attention
 
 from attnscope import load, record
 from attnscope.recording import Places
-
-if TYPE_CHECKING:
-    from tests.e2e.conftest import Map
+from tests.e2e.pages import Map, served
 
 T, NEEDLE = 1_400, (1_203, 317)
-_COMMAND = str(Path(sys.executable).with_name("attnscope"))
 
 
 class Planted(torch.nn.Module):
@@ -60,16 +53,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def base(folder: Path) -> Iterator[str]:
     """The address of `attnscope app FOLDER`."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        [_COMMAND, "app", str(folder), "--port", "0", "--no-browser"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
-    ) as process:  # fmt: skip
-        try:
-            assert process.stdout is not None
-            yield next(m[0] for line in process.stdout if (m := re.search(r"http://127\.0\.0\.1:\d+", line)))
-        finally:
-            process.terminate()
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
@@ -17,11 +13,7 @@ from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGenera
 
 from attnscope import record
 from attnscope.recording import Places
-
-if TYPE_CHECKING:
-    from tests.e2e.conftest import Explore
-
-_COMMAND = str(Path(sys.executable).with_name("attnscope"))
+from tests.e2e.pages import Explore, served
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +46,8 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def base(recordings: list[Path]) -> Iterator[str]:
     """The address of `attnscope app FOLDER FOLDER`."""
-    command = [_COMMAND, "app", *map(str, recordings), "--port", "0", "--no-browser"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as process:
-        try:
-            assert process.stdout is not None
-            found = next(
-                m[0] for line in process.stdout if (m := re.search(r"http://127\.0\.0\.1:\d+", line))
-            )
-            yield found
-        finally:
-            process.terminate()
+    with served(*recordings) as address:
+        yield address
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Explore
+    from tests.e2e.pages import Explore
 
 SAMPLE = "ROMEO:\nBut, soft! what light"
 RESULT = r"/api/runs/[^/]+$"

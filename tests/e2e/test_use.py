@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Explore
+    from tests.e2e.pages import Explore
 
 SAMPLE = "ROMEO:\nBut, soft! what light"
 CELL = {"text": SAMPLE, "layer": 2, "head": 1, "i": 27, "j": 21}

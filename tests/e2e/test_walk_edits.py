@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 
 @pytest.mark.parametrize("typed", ["x", "", "∞", "inf", "1e9", "2;3", "--1", "NaN", "0x10"])

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 
 def test_an_example_is_saved_and_opened_again(walk: Walk, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 
 WIDTHS = (360, 390, 768, 1024, 1320, 1440)

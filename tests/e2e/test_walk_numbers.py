@@ -14,7 +14,7 @@ from attnscope.lesson.walk.writing import FORMS
 
 if TYPE_CHECKING:
     from attnscope.lesson.walk import Walk as Steps
-    from tests.e2e.conftest import Walk
+    from tests.e2e.pages import Walk
 
 STAGES = ["project", "score", "scale", "mask", "normalise", "mix"]
 # the column in which a grid's numbers stand

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { carried } from '../../src/attnscope/web/static/js/pure/carry.js'
 import { context, find, search } from '../../src/attnscope/web/static/js/pure/map/find.js'
 import { shortcut } from '../../src/attnscope/web/static/js/pure/map/keys.js'
 import { distanceWords, edgeOf, marksOf, mayBeSeen } from '../../src/attnscope/web/static/js/pure/map/marks.js'
 import { format, parse } from '../../src/attnscope/web/static/js/pure/map/url.js'
+import { carried } from '../../src/attnscope/web/static/js/pure/spelling.js'
 import { cellSentence } from '../../src/attnscope/web/static/js/pure/map/words.js'
 
 const tokens = ['The', ' pass', 'word', ' is', ' heron', '.', '\n', 'The', ' password'].map((text, i) => ({ i, id: i, text, kind: 'text', bytes: null, continues: false, spoken: text }))
@@ -12,8 +12,8 @@ const where = { tq: 200000, tk: 200000, tokens }
 
 test('every state of the map comes back from its own link', () => {
   const states = [
-    { model: 'm', text: 'a & b', site: 3, layer: 1, head: 2, i: 4, j: 5, pixel: 'mean', scale: 'rank', view: { row: 1.5, col: 2, scale: 0.004 }, marks: false, theme: 'dark' },
-    { model: null, text: null, site: null, layer: null, head: null, i: null, j: null, pixel: 'max', scale: 'log', view: null, marks: true, theme: null },
+    { model: 'm', text: 'a & b', site: 3, layer: 1, head: 2, i: 4, j: 5, pixel: 'mean', scale: 'rank', view: { row: 1.5, col: 2, scale: 0.004 }, marks: false, list: 'all', theme: 'dark' },
+    { model: null, text: null, site: null, layer: null, head: null, i: null, j: null, pixel: 'max', scale: 'log', view: null, marks: true, list: 'apart', theme: null },
   ]
   for (const state of states) assert.deepEqual(parse(format(state)), state)
 })

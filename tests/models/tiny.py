@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,16 @@ WORDS = [
 CONTEXT = 48
 
 
-def byte_level(**kwargs: Any) -> PreTrainedTokenizerFast:
-    """Spells as GPT-2, Llama 3 and SmolLM2 do."""
+def byte_level(texts: Sequence[str] = WORDS * 3, pieces: int = 330, **kwargs: Any) -> PreTrainedTokenizerFast:
+    """Spells as GPT-2, Llama 3 and SmolLM2 do, in so many pieces taken from these texts."""
     built = Tokenizer(models.BPE())
     built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     built.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=330, initial_alphabet=alphabet, special_tokens=["<|endoftext|>"], show_progress=False
+        vocab_size=pieces, initial_alphabet=alphabet, special_tokens=["<|endoftext|>"], show_progress=False
     )
-    built.train_from_iterator(WORDS * 3, trainer)
+    built.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=built, eos_token="<|endoftext|>", **kwargs)
 
 
@@ -85,7 +86,9 @@ def sentence_piece() -> PreTrainedTokenizerFast:
     )
 
 
-def llama_folder(folder: Path, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
+def llama_folder(
+    folder: Path, tokenizer: PreTrainedTokenizerFast | None = None, *, context: int = CONTEXT
+) -> Path:
     """Write a causal model: 2 layers, 4 query heads on 2 key heads, byte-level by default."""
     tokenizer = byte_level() if tokenizer is None else tokenizer
     torch.manual_seed(1)
@@ -96,7 +99,7 @@ def llama_folder(folder: Path, tokenizer: PreTrainedTokenizerFast | None = None)
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=CONTEXT,
+        max_position_embeddings=context,
         initializer_range=0.4,
         bos_token_id=None,
         eos_token_id=0,

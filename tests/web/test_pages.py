@@ -42,6 +42,18 @@ def test_walk_holds_every_chapter_in_order_and_lists_it(client: TestClient) -> N
     assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son\w+=", answer.text)
 
 
+def test_every_page_has_the_same_bar_with_its_own_name_in_it(client: TestClient) -> None:
+    for name, title in pages.PAGES.items():
+        text = client.get(f"/{name}").text
+        bar = text[text.index('<header class="bar">') : text.index("</header>")]
+        assert re.findall(r'<a href="(\w+)"', bar) == list(pages.PAGES)
+        assert f'<a href="{name}" aria-current="page">{title}</a>' in bar
+        carried = re.findall(r'data-carry="(\w+)"', bar)
+        assert carried == [one for one in pages.OF_RUNS if one != name and name in pages.OF_RUNS]
+        assert ('id="picker"' in bar, 'id="badge"' in bar) == (name == "walk", name in pages.OF_RUNS)
+        assert "<!--" not in text
+
+
 def test_a_chapter_without_a_text_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "chapters").mkdir()
     (tmp_path / "walk.html").write_text("<!-- rail -->|<!-- picker -->|<!-- chapters -->", encoding="utf-8")
@@ -104,7 +116,7 @@ def test_what_is_not_there_is_said_in_json(client: TestClient) -> None:
     assert answer.json()["error"] == {
         "title": "There is nothing at /nowhere",
         "message": "",
-        "hint": "The pages are at /explore and /walk",
+        "hint": "The pages are at /walk, /explore and /map",
         "offer": None,
     }
     assert client.put("/api/runs").json()["error"]["title"] == "/api/runs does not take PUT"

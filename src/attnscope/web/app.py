@@ -18,15 +18,13 @@ from attnscope.web.gate import Gate, Names
 from attnscope.web.lesson import lesson_routes
 from attnscope.web.maps import MapRoom, map_routes
 from attnscope.web.measuring import Measuring, measure_routes
-from attnscope.web.pages import STATIC, Files, page, to_page
+from attnscope.web.pages import PAGES, STATIC, Files, page, to_page
 from attnscope.web.refusals import Refusal, refuse
 from attnscope.web.routes import api_routes
 from attnscope.web.worker import KEPT_BYTES, Worker
 
-PAGES = ("explore", "map", "walk")
-
 _TITLES = {
-    404: ("There is nothing at {path}", "The pages are at /explore and /walk"),
+    404: ("There is nothing at {path}", "The pages are at /walk, /explore and /map"),
     405: ("{path} does not take {method}", ""),
 }
 
@@ -69,7 +67,7 @@ def _add_pages(app: FastAPI, base_path: str) -> None:
     @app.get("/", include_in_schema=False)
     def root() -> Response:
         """Go to the page."""
-        return to_page(base_path, PAGES[0])
+        return to_page(base_path, "explore")
 
     for name in PAGES:
         app.add_api_route(f"/{name}", _page_route(name), include_in_schema=False, response_model=None)

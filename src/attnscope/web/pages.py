@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from html import escape
 from pathlib import Path
 
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from attnscope.lesson import SECTIONS
 
 STATIC = Path(__file__).parent / "static"
+
+PAGES = {"walk": "Walk", "explore": "Explore", "map": "Map"}
+"""The pages with their names, in the order in which the bar lists them."""
+
+OF_RUNS = ("explore", "map")
+"""The pages that look at a run: the model, the head and the cell go with one from one to another."""
+
+_BAR = re.compile(r"<!-- bar: (.*?) -->", re.DOTALL)
 
 # Stated here, since what the system says of .js differs from machine to machine, and nosniff makes a page
 # of it fail.
@@ -53,9 +62,35 @@ class Files(StaticFiles):
 
 def page(name: str) -> Response:
     """Return one page of the app."""
-    if name == "walk":
-        return Response(walk_page(), media_type=_TYPES[".html"], headers=_REVALIDATED)
-    return FileResponse(STATIC / f"{name}.html", media_type=_TYPES[".html"], headers=_REVALIDATED)
+    text = walk_page() if name == "walk" else _with_bar(name, _read(f"{name}.html"))
+    return Response(text, media_type=_TYPES[".html"], headers=_REVALIDATED)
+
+
+def _read(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def _with_bar(name: str, text: str) -> str:
+    """Put in the top bar, which a page tells what it has of its own in it: `<!-- bar: OWN -->`."""
+
+    def bar(own: re.Match[str]) -> str:
+        parts = {"home": name if name == "walk" else "explore", "own": own[1], "pages": _links(name)}
+        made = _read("bar.html").strip()
+        for place, words in parts.items():
+            made = made.replace(f"<!-- {place} -->", words)
+        return made
+
+    return _BAR.sub(bar, text)
+
+
+def _links(here: str) -> str:
+    """The links to all pages; those from run to run take along what the address says of it."""
+    links = []
+    for name, title in PAGES.items():
+        goes_along = here in OF_RUNS and name in OF_RUNS
+        more = ' aria-current="page"' if name == here else f' data-carry="{name}"' if goes_along else ""
+        links.append(f'<a href="{name}"{more}>{title}</a>')
+    return "".join(links)
 
 
 def walk_page() -> str:
@@ -71,10 +106,10 @@ def walk_page() -> str:
     ]
     picker = [f'<option value="{one.number}">{one.number} · {escape(one.title)}</option>' for one in here]
     chapters = [_chapter(one.number, texts[one.number].read_text(encoding="utf-8")) for one in here]
-    text = (STATIC / "walk.html").read_text(encoding="utf-8")
+    text = _read("walk.html")
     for place, lines in (("rail", rail), ("picker", picker), ("chapters", chapters)):
         text = text.replace(f"<!-- {place} -->", "\n".join(lines))
-    return text
+    return _with_bar("walk", text)
 
 
 def _chapter(number: int, text: str) -> str:

@@ -1,7 +1,7 @@
 // The right end of the top bar, the same on every page: copy the link, light or dark, the keys.
 
 import { put, say } from './dom.js'
-import { carried } from './pure/carry.js'
+import { carried } from './pure/spelling.js'
 import * as dialogs from './views/dialogs.js'
 
 /** @param {string} id */

@@ -1,20 +1,15 @@
 // The page Explore: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
-import { mountBar } from './bar.js'
-import { attr, say } from './dom.js'
-import { createHistory } from './history.js'
-import { look, onSystemTheme } from './look.js'
+import { say } from './dom.js'
 import { numbersOf } from './numbers.js'
+import { Page, part } from './page.js'
 import { KEYS, shortcut } from './pure/keyboard.js'
 import { headSaying, predictionAt, tokenSaying } from './pure/sayings.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
 import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
 import { address, isSite, siteOfGroup } from './pure/sites.js'
 import { format, parse } from './pure/urlstate.js'
-import { asProblem, createSession } from './session.js'
-import { createStore } from './store.js'
-import { mount as mountBadge } from './views/badge.js'
 import * as dialogs from './views/dialogs.js'
 import { mount as mountHeads } from './views/heads.js'
 import { mount as mountNext } from './views/next.js'
@@ -26,26 +21,14 @@ import { mount as mountTokens } from './views/tokens.js'
 /** @typedef {import("./types.js").State} State @typedef {import("./types.js").Site} Site @typedef {import("./pure/sites.js").Row} Row */
 /** @typedef {import("./types.js").Way} Way @typedef {import("./types.js").ScaleName} ScaleName @typedef {import("./pure/selection.js").Selection} Selection */
 
-/** @param {string} id */
-const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
-
-class Explore {
-  /** @type {import("./types.js").Model[]} */ models = []
-  /** @type {import("./types.js").Sample|null} */ sample = null
+/** @extends {Page<State>} */
+class Explore extends Page {
   /** @type {"token"|"head"|"cell"|null} what is to be announced once its numbers are here */ unsaid = null
-  drawing = 0
   lastText = ''
 
   constructor() {
-    const draw = () => this.draw()
-    this.history = createHistory({ parse, format }, (state) => this.went(state))
-    this.state = this.history.read()
-    this.look = look(this.state.theme)
-    this.store = createStore(draw)
-    const { session, start, cancel } = createSession(draw, (model) => this.recorded(model))
-    this.session = session
-    this.start = start
-    this.cancel = cancel
+    super({ parse, format }, KEYS)
+    const [draw, cancel] = [() => this.draw(), this.cancel]
     this.text = mountText(part('panel-text'), { run: (model, text) => this.run(model, text), cancel })
     this.tokens = mountTokens(part('panel-tokens'), {
       choose: (side, token, how) => this.chooseToken(side, token, how),
@@ -66,52 +49,11 @@ class Explore {
       draw,
     })
     this.receipt = mountReceipt(part('panel-cell'))
-    this.badge = mountBadge(part('badge'))
-    this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => KEYS })
-    this.listen()
   }
 
   result() {
     if (!this.session.run) throw new Error('nothing was run yet')
     return this.session.run.result
-  }
-
-  async open() {
-    this.draw()
-    try {
-      const { models, default: sample } = await api.models()
-      Object.assign(this, { models, sample })
-      const { model, text } = this.state
-      const chosen = model ?? sample.model
-      this.state = { ...this.state, model: chosen, text: this.recorded(chosen) ? null : (text ?? sample.text) }
-      this.history.write(this.state, '')
-      this.start(this.state.model ?? '', this.state.text ?? '')
-    } catch (error) {
-      this.session.problem = asProblem(error)
-      this.draw()
-    }
-  }
-
-  /** Whether a model is a recording, which needs no text. @param {string} model */
-  recorded(model) {
-    return this.models.some(({ id, recorded }) => id === model && recorded === true)
-  }
-
-  /** Back or forward. @param {State} state */
-  went(state) {
-    const model = state.model ?? this.sample?.model ?? ''
-    const text = this.recorded(model) ? null : (state.text ?? this.sample?.text ?? '')
-    const other = model !== this.state.model || text !== this.state.text
-    this.state = { ...state, model, text }
-    if (other) this.start(model, text ?? '')
-    this.draw()
-  }
-
-  /** @param {Partial<State>} patch @param {string} kind of step in the history; "" completes the present one */
-  change(patch, kind) {
-    this.state = { ...this.state, ...patch }
-    this.history.write(this.state, kind)
-    this.draw()
   }
 
   /** From a recording back to a model the text is that which was there, else the sample. @param {string} model @param {string} given */
@@ -124,12 +66,6 @@ class Explore {
     const heads = model !== this.state.model ? { layer: null, site: null, head: null, i: null, j: null } : {}
     this.change({ model, text, ...keep, ...heads }, 'run')
     this.start(model, text ?? '')
-  }
-
-  /** The server forgot the run, or was started anew. */
-  again() {
-    this.store.clear()
-    this.start(this.state.model ?? '', this.state.text ?? '')
   }
 
   /** A token of one side alone is looked from, or at: the way of looking follows. @param {import("./views/tokens.js").Side} side @param {number} token @param {"pointer"|"key"} how */
@@ -174,17 +110,6 @@ class Explore {
   /** @returns {Selection} */
   selection() {
     return resolve(this.state, this.result())
-  }
-
-  /** Draws once before the next frame, however often it is asked for. */
-  draw() {
-    if (this.drawing) return
-    attr(part('explore'), 'aria-busy', true)
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = 0
-      this.drawNow()
-      if (!this.drawing) attr(part('explore'), 'aria-busy', this.session.busy || this.store.awaited() > 0)
-    })
   }
 
   drawNow() {
@@ -254,29 +179,10 @@ class Explore {
     if (data) dialogs.showTable(data)
   }
 
-  theme() {
-    this.change({ theme: this.look.dark ? 'light' : 'dark' }, 'theme')
-    this.relook()
-  }
-
-  relook() {
-    this.look = look(this.state.theme)
-    this.draw()
-  }
-
-  link() {
-    this.history.flush()
-    return location.href
-  }
-
-  listen() {
-    onSystemTheme(() => this.relook())
-    addEventListener('keydown', (event) => {
-      const typing = event.target instanceof HTMLElement && event.target.matches('textarea, input:not([type=checkbox]), select')
-      const action = dialogs.open() ? null : shortcut(event, typing)
-      if (!action || !this.act(action)) return
-      event.preventDefault()
-    })
+  /** @param {KeyboardEvent} event @param {import("./page.js").Where} where */
+  press(event, { typing }) {
+    const action = shortcut(event, typing)
+    return action !== null && this.act(action)
   }
 
   /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */

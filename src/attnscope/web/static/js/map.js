@@ -1,13 +1,11 @@
 // The page Map: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
-import { mountBar } from './bar.js'
-import { attr, say } from './dom.js'
-import { createHistory } from './history.js'
-import { look, onSystemTheme } from './look.js'
+import { say } from './dom.js'
 import { Flight } from './mapflight.js'
 import { createSource } from './mapsource.js'
 import { numbersOf } from './numbers.js'
+import { Page, part } from './page.js'
 import { KEYS, shortcut } from './pure/map/keys.js'
 import { distanceWords } from './pure/map/marks.js'
 import { format, parse } from './pure/map/url.js'
@@ -19,37 +17,20 @@ import { count } from './pure/number.js'
 import { sidesOf } from './pure/places.js'
 import { address, isSite, longName } from './pure/sites.js'
 import { resolve } from './pure/selection.js'
-import { asProblem, createSession } from './session.js'
-import { createStore } from './store.js'
-import { mount as mountBadge } from './views/badge.js'
-import * as dialogs from './views/dialogs.js'
 import { chooseHead } from './views/map/heads.js'
 import { mount as mountSheet } from './views/map/sheet.js'
 import { mount as mountTools } from './views/map/tools.js'
 
 /** @typedef {import("./types.js").MapState} MapState @typedef {import("./types.js").LargeCell} LargeCell @typedef {{i: number, j: number}} Cell */
 
-/** @param {string} id */
-const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
-
-class MapPage {
-  /** @type {import("./types.js").Model[]} */ models = []
-  /** @type {import("./types.js").Sample|null} */ sample = null
+/** @extends {Page<MapState>} */
+class MapPage extends Page {
   /** @type {import("./mapsource.js").Source|null} */ source = null
   /** @type {{cell: Cell, value: number|null, cells: number}|null} what is pointed at */ pointed = null
   /** @type {"cell"|"view"|null} what is to be announced once it is drawn */ unsaid = null
-  plain = false // whether the list of the largest holds the first token and the diagonal
-  drawing = 0
 
   constructor() {
-    const draw = () => this.draw()
-    this.history = createHistory({ parse, format }, (state) => this.went(state))
-    this.state = this.history.read()
-    this.look = look(this.state.theme)
-    this.store = createStore(draw)
-    const { session, start } = createSession(draw, (model) => this.recorded(model))
-    this.session = session
-    this.start = start
+    super({ parse, format }, KEYS)
     this.flight = new Flight(this)
     this.tools = mountTools(part('tools'), {
       heads: () => this.pickHead(),
@@ -65,62 +46,26 @@ class MapPage {
       hover: (cell, value, cells) => this.hover(cell, value, cells),
       step: (cell) => this.choose(cell),
       fly: (cell) => this.flight.fly(cell),
-      plain: (plain) => this.list(plain),
+      list: (list) => this.change({ list }, 'list'),
       marks: (marks) => this.change({ marks }, 'marks'),
       again: () => this.again(),
       cancel: () => this.source?.cancel(),
       resume: () => this.source?.resume(),
-      draw,
+      draw: () => this.draw(),
     })
-    this.badge = mountBadge(part('badge'))
-    this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => KEYS })
-    this.listen()
-  }
-
-  async open() {
-    this.draw()
-    try {
-      const { models, default: sample } = await api.models()
-      Object.assign(this, { models, sample })
-      const model = this.state.model ?? sample.model
-      this.state = { ...this.state, model, text: this.recorded(model) ? null : (this.state.text ?? sample.text) }
-      this.history.write(this.state, '')
-      this.start(model, this.state.text ?? '')
-    } catch (error) {
-      this.session.problem = asProblem(error)
-      this.draw()
-    }
-  }
-
-  /** @param {string} model */
-  recorded(model) {
-    return this.models.some(({ id, recorded }) => id === model && recorded === true)
-  }
-
-  /** Back or forward. @param {MapState} state */
-  went(state) {
-    const model = state.model ?? this.sample?.model ?? ''
-    const text = this.recorded(model) ? null : (state.text ?? this.sample?.text ?? '')
-    const other = model !== this.state.model || text !== this.state.text
-    this.state = { ...state, model, text }
-    if (other) this.start(model, text ?? '')
-    this.relook()
+    addEventListener('resize', () => this.draw())
   }
 
   /** @param {Partial<MapState>} patch @param {string} kind of step in the history; "" completes the present one */
   change(patch, kind) {
-    this.state = { ...this.state, ...patch }
-    const { view } = this.state
-    if (view && this.source?.grid && isWhole(view, this.source.grid, this.sheet.size())) this.state.view = null
-    this.history.write(this.state, kind)
-    this.draw()
+    const grid = this.source?.grid
+    super.change(patch.view && grid && isWhole(patch.view, grid, this.sheet.size()) ? { ...patch, view: null } : patch, kind)
   }
 
   again() {
-    this.store.clear()
     this.source?.stop()
     this.source = null
-    this.start(this.state.model ?? '', this.state.text ?? '')
+    super.again()
   }
 
   /** Where a state speaks of in this run; null where there is no head. */
@@ -157,19 +102,14 @@ class MapPage {
     this.draw()
   }
 
-  /** @param {boolean} plain */
-  list(plain) {
-    this.plain = plain
-    this.draw()
-  }
-
   /** @returns {LargeCell[]|undefined} */
   largest() {
     const [run, source] = [this.session.run, this.source]
     if (!run || !source?.grid) return undefined
     const { site, head } = source
-    const left = this.plain || site.kind === 'cross' ? { skipFirst: !this.plain, near: 0 } : { skipFirst: true, near: 1 }
-    return this.store.get(`largest ${source.key} ${this.plain}`, () => api.largestCells(run.id, site.site, head, { n: 50, ...left }))
+    const apart = this.state.list === 'apart'
+    const left = { skipFirst: apart, near: apart && site.kind === 'self' ? 1 : 0 }
+    return this.store.get(`largest ${source.key} ${this.state.list}`, () => api.largestCells(run.id, site.site, head, { n: 50, ...left }))
   }
 
   /** @param {MapState["scale"]} scale */
@@ -186,20 +126,9 @@ class MapPage {
     })
   }
 
-  /** Draws once before the next frame, however often it is asked for. */
-  draw() {
-    if (this.drawing) return
-    attr(part('page'), 'aria-busy', true)
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = 0
-      this.drawNow()
-      if (!this.drawing) attr(part('page'), 'aria-busy', this.busy())
-    })
-  }
-
   busy() {
-    const { session, source } = this
-    return session.busy || this.store.awaited() > 0 || (source !== null && !source.problem && !source.cancelled && (!source.grid || source.tiles.awaited() > 0))
+    const { source } = this
+    return super.busy() || (source !== null && !source.problem && !source.cancelled && (!source.grid || source.tiles.awaited() > 0))
   }
 
   drawNow() {
@@ -216,7 +145,7 @@ class MapPage {
     this.tools.update({ state, name, size: here?.site ? [here.site.tq, here.site.tk] : null, least, most: !view || view.scale >= LARGEST_CELL * 0.9999, rows: state.pixel === 'max' })
     this.badge.update(here?.result ?? null)
     const numbers = session.run ? numbersOf(this.store, session.run.id) : null
-    this.sheet.update({ session, here, source, view, state, look: colours, name, numbers, pointed: this.pointed, cells, plain: this.plain, store: this.store })
+    this.sheet.update({ session, here, source, view, state, look: colours, name, numbers, pointed: this.pointed, cells, store: this.store })
     document.title = here ? `${name} · Map · attnscope` : 'Map · attnscope'
     this.announce(here, view)
   }
@@ -246,33 +175,11 @@ class MapPage {
     this.unsaid = null
   }
 
-  theme() {
-    this.change({ theme: this.look.dark ? 'light' : 'dark' }, 'theme')
-    this.relook()
-  }
-
-  relook() {
-    this.look = look(this.state.theme)
-    this.draw()
-  }
-
-  link() {
-    this.history.flush()
-    return location.href
-  }
-
-  listen() {
-    onSystemTheme(() => this.relook())
-    addEventListener('resize', () => this.draw())
-    addEventListener('keydown', (event) => {
-      const target = event.target instanceof HTMLElement ? event.target : null
-      const typing = target?.matches('textarea, input:not([type=checkbox]), select') ?? false
-      const action = dialogs.open() ? null : shortcut(event, { typing, plane: target === part('view') })
-      if (action) {
-        event.preventDefault()
-        this.act(action, event.shiftKey)
-      }
-    })
+  /** @param {KeyboardEvent} event @param {import("./page.js").Where} where */
+  press(event, { target, typing }) {
+    const action = shortcut(event, { typing, plane: target === part('view') })
+    if (action) this.act(action, event.shiftKey)
+    return action !== null
   }
 
   /** @param {import("./pure/map/keys.js").Action} action @param {boolean} shift */

@@ -47,14 +47,14 @@
 /** @typedef {"linear"|"log"|"row"|"rank"} ScaleName */
 /** @typedef {"at"|"by"} Way */
 /**
- * All that a link to the page holds.
+ * What a link to any page over a run holds.
  * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
- *   j: number|null, scale: ScaleName, way: Way, hide: boolean, theme: "light"|"dark"|null}} State
+ *   j: number|null, theme: "light"|"dark"|null}} Shared
  */
+/** All that a link to Explore holds. @typedef {Shared & {scale: ScaleName, way: Way, hide: boolean}} State */
 /**
- * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid.
- * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
- *   j: number|null, pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, theme: "light"|"dark"|null}} MapState
+ * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid; list: the largest cells apart from the first token and the diagonal, or all.
+ * @typedef {Shared & {pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, list: "apart"|"all"}} MapState
  */
 /** The map of a head. done, total: rows. tile: pixels along its side; levels: 0 to levels − 1. @typedef {{state: "making"|"ready"|"failed", done: number, total: number, tile: number, levels: number, error: Problem|null}} MapProgress */
 /** @typedef {{weight: number, i: number, j: number}} LargeCell */

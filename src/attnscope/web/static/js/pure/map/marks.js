@@ -61,9 +61,12 @@ function meanOf(values) {
   return seen ? sum / seen : null
 }
 
+/** Whether a query and a key stand on one line, so that there is a way between them; in cross attention there is none. @param {Site} site */
+export const hasDistances = (site) => site.kind === 'self'
+
 /** "75,187 tokens back", "the same position", "3 ahead"; "" in cross attention. @param {Site} site @param {number} i @param {number} j */
 export function distanceWords(site, i, j) {
-  if (site.kind === 'cross') return ''
+  if (!hasDistances(site)) return ''
   const back = i + (site.offset ?? 0) - j
   if (back === 0) return 'its own position'
   return back > 0 ? `${count(back)} back` : `${count(-back)} ahead`

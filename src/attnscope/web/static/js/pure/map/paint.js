@@ -97,6 +97,17 @@ export function reduced(values, start, end, bars, how) {
   return out
 }
 
+/** @type {WeakMap<Float32Array, (start: number, end: number) => number>} made once: the tables of a long text take a while */
+const MADE = new WeakMap()
+
+/** The largest weight of rows [start, end), from that of each row; 1 as long as they are on their way. @param {Float32Array|undefined} largest @returns {(start: number, end: number) => number} */
+export function largestOfRows(largest) {
+  if (!largest) return () => 1
+  const found = MADE.get(largest) ?? rangeMaxima(largest.map((value) => (value >= 0 ? value : 0)))
+  MADE.set(largest, found)
+  return found
+}
+
 /** The largest of any range of a list, in a time that does not grow with the range: maxima of 2^n neighbours. @param {Float32Array} values @returns {(start: number, end: number) => number} */
 export function rangeMaxima(values) {
   const tables = [values]

@@ -1,24 +1,29 @@
 // The largest cells of the head as a list one can fly to.
 
 import { attr, h, put } from '../../dom.js'
-import { distanceWords } from '../../pure/map/marks.js'
+import { distanceWords, hasDistances } from '../../pure/map/marks.js'
 import { count, weight7 } from '../../pure/number.js'
 import { pieces } from '../chip.js'
 
 /** @typedef {import("../../types.js").LargeCell} LargeCell @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Site} Site @typedef {{i: number, j: number}} Cell */
-/** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, head: number, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, plain: boolean, title: string}} Data plain: nothing is left out */
-/** @typedef {{fly: (cell: Cell) => void, plain: (plain: boolean) => void}} On */
+/** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, head: number, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, list: "apart"|"all", title: string}} Data list: whether something is left out */
+/** @typedef {{fly: (cell: Cell) => void, list: (list: "apart"|"all") => void}} On */
 
-/** @type {[string, boolean][]} what a column holds, and whether its name is written */
-const HEADS = [['weight', true], ['query i', true], ['query’s token', false], ['key j', true], ['key’s token', false], ['distance', true]]
+/** What the columns hold, and whether their names are written. */
+const HEADS = [
+  { name: 'weight', written: true }, { name: 'query i', written: true }, { name: 'query’s token', written: false },
+  { name: 'key j', written: true }, { name: 'key’s token', written: false }, { name: 'distance', written: true },
+]
 
 /** @param {HTMLElement} el @param {On} on */
 export function mount(el, on) {
-  const every = h('input', { type: 'checkbox', onchange: () => on.plain(every.checked) })
-  const left = h('label', { class: 'check small' }, every, ' First token and diagonal too')
+  const every = h('input', { type: 'checkbox', onchange: () => on.list(every.checked ? 'all' : 'apart') })
+  const leftOut = h('span', {})
+  const left = h('label', { class: 'check small' }, every, ' ', leftOut)
   const save = h('button', { class: 'btn quiet', type: 'button', onclick: () => shown && download(shown) }, 'CSV')
   const body = h('tbody', {})
-  const table = h('table', { class: 'num' }, h('thead', {}, h('tr', {}, ...HEADS.map(([text, shown]) => h('th', { scope: 'col' }, shown ? text : h('span', { class: 'sr' }, text))))), body)
+  const head = h('tr', {})
+  const table = h('table', { class: 'num' }, h('thead', {}, head), body)
   const list = h('div', { class: 'scroll', tabindex: '-1' }, table)
   const empty = h('p', { class: 'dim', hidden: true })
   put(el, h('div', { class: 'sec' }, h('h2', {}, 'Largest cells'), h('div', { class: 'end' }, left, save)), list, empty)
@@ -50,11 +55,13 @@ export function mount(el, on) {
   return {
     /** @param {Data} data */
     update(data) {
+      if (shown?.site !== data.site) put(head, ...HEADS.filter(({ name }) => name !== 'distance' || hasDistances(data.site)).map(({ name, written }) => h('th', { scope: 'col', class: name === 'distance' ? 'far' : null }, written ? name : h('span', { class: 'sr' }, name))))
       shown = data
-      every.checked = data.plain
+      every.checked = data.list === 'all'
+      put(leftOut, hasDistances(data.site) ? 'First token and diagonal too' : 'First key too')
       save.disabled = !data.cells?.length
       empty.hidden = Boolean(data.cells?.length)
-      put(empty, data.problem || (!data.cells ? 'Looking for them…' : data.plain ? 'No weight is above 0 here.' : 'No weight is above 0 here but those of the first token and the diagonal.'))
+      put(empty, data.problem || nothing(data))
       list.hidden = !data.cells?.length
       if (data.cells && listed !== data.cells) put(body, ...data.cells.map((cell, at) => line(cell, at, data)))
       listed = data.cells
@@ -63,10 +70,16 @@ export function mount(el, on) {
   }
 }
 
+/** @param {Data} data */
+function nothing({ cells, list, site }) {
+  if (!cells) return 'Looking for them…'
+  return list === 'all' ? 'No weight is above 0 here.' : `No weight is above 0 here but those of the ${hasDistances(site) ? 'first token and the diagonal' : 'first key'}.`
+}
+
 /** @param {LargeCell} cell @param {number} at @param {Data} data */
 function line({ weight, i, j }, at, { site, axes }) {
   const word = (/** @type {Axis} */ axis, /** @type {number} */ where) => h('td', {}, h('code', { dir: 'auto' }, ...(axis.tokens[where] ? pieces(axis.tokens[where]) : [])))
-  return h('tr', { tabindex: at ? '-1' : '0' }, h('td', { class: 'w' }, weight7(weight)), h('td', {}, count(i)), word(axes.rows, i), h('td', {}, count(j)), word(axes.columns, j), h('td', {}, distanceWords(site, i, j)))
+  return h('tr', { tabindex: at ? '-1' : '0' }, h('td', { class: 'w' }, weight7(weight)), h('td', {}, count(i)), word(axes.rows, i), h('td', {}, count(j)), word(axes.columns, j), hasDistances(site) && h('td', { class: 'far' }, distanceWords(site, i, j)))
 }
 
 /** Each line carries the certificate of its head. @param {Data} data */

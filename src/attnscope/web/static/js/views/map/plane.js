@@ -1,7 +1,7 @@
 // The plane of a map: tiles as they come, what is marked over them, the crosshair; panned and zoomed by hand, wheel, pinch and keys.
 
 import { attr, css, h, put } from '../../dom.js'
-import { paint, rangeMaxima, scaleOf, weightOf } from '../../pure/map/paint.js'
+import { largestOfRows, paint, scaleOf, weightOf } from '../../pure/map/paint.js'
 import { boxOf, cellAt, LETTERED_FROM, levelOf, nameOf, NUMBERED_FROM, parentOf, pointOf, stride, tilesOf } from '../../pure/map/view.js'
 import { cellText } from '../../pure/map/words.js'
 import { drawMarks } from './marks.js'
@@ -23,7 +23,6 @@ export const mount = (el, on) => new Plane(el, on)
 class Plane {
   /** @type {Data|null} */ #data = null
   /** @type {Map<string, {key: string, canvas: HTMLCanvasElement}>} */ #painted = new Map()
-  /** @type {{of: Float32Array|undefined, largest: (row: number, end: number) => number}} */ #maxima = { of: undefined, largest: () => 1 }
   /** @type {{of: Float32Array|undefined, sorted: Float32Array}} */ #ranks = { of: undefined, sorted: new Float32Array(0) }
   /** @type {Cell|null} */ #hover = null
 
@@ -116,7 +115,7 @@ class Plane {
     if (known?.key === key) return known.canvas
     const { planes, rows, columns } = loaded
     const cells = stride(data.grid, tile.level)
-    const wanted = { name: data.scale, reduction: data.pixel, largest: this.#largest(data), sorted: this.#sorted(data) }
+    const wanted = { name: data.scale, reduction: data.pixel, largest: largestOfRows(data.largest), sorted: this.#sorted(data) }
     const pixels = paint({ values: planes[data.pixel], rows, columns, stride: cells, top: tile.row * data.grid.tile * cells }, data.grid.tq, wanted, data.map.pixels)
     const canvas = known?.canvas ?? document.createElement('canvas')
     Object.assign(canvas, { width: columns, height: rows })
@@ -130,12 +129,6 @@ class Plane {
   forget() {
     this.#painted.clear()
     this.#ranks = { of: undefined, sorted: new Float32Array(0) }
-  }
-
-  /** @param {Data} data */
-  #largest({ largest }) {
-    if (largest && this.#maxima.of !== largest) this.#maxima = { of: largest, largest: rangeMaxima(largest.map((value) => (value >= 0 ? value : 0))) }
-    return this.#maxima.largest
   }
 
   /** The values of the whole picture in order: a fixed domain, whatever part of it is looked at. @param {Data} data */
@@ -177,7 +170,7 @@ class Plane {
 
   /** Where a weight stands on the colour map. @param {number} weight @param {number} i @param {Data} data */
   #place(weight, i, data) {
-    return scaleOf({ name: data.scale, reduction: 'max', largest: this.#largest(data), sorted: this.#sorted(data) })(weight, i, i + 1)
+    return scaleOf({ name: data.scale, reduction: 'max', largest: largestOfRows(data.largest), sorted: this.#sorted(data) })(weight, i, i + 1)
   }
 
   /** @param {Data} data */

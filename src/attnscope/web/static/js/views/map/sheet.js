@@ -2,7 +2,7 @@
 
 import { attr, css, h, put } from '../../dom.js'
 import { calloutsOf, distanceWords, marksOf, mayBeSeen } from '../../pure/map/marks.js'
-import { pixelWords, scaleOf, rangeMaxima, ticks, widened } from '../../pure/map/paint.js'
+import { largestOfRows, pixelWords, scaleOf, ticks, widened } from '../../pure/map/paint.js'
 import { stride } from '../../pure/map/view.js'
 import { label } from '../../pure/marks.js'
 import { count } from '../../pure/number.js'
@@ -22,10 +22,10 @@ import { mountSide } from './sides.js'
 /**
  * @typedef {{session: import("../../session.js").Session, here: Here|null, source: import("../../mapsource.js").Source|null, view: View|null, state: import("../../types.js").MapState,
  *   look: import("../../look.js").Look, name: string, numbers: ReturnType<import("../../numbers.js").numbersOf>|null, pointed: {cell: Cell, value: number|null, cells: number}|null,
- *   cells: import("../../types.js").LargeCell[]|undefined, plain: boolean, store: ReturnType<import("../../store.js").createStore>}} Data
+ *   cells: import("../../types.js").LargeCell[]|undefined, store: ReturnType<import("../../store.js").createStore>}} Data
  */
 /**
- * @typedef {Omit<import("./plane.js").On, "open"> & {step: (cell: Cell) => void, fly: (cell: Cell) => void, plain: (plain: boolean) => void, marks: (on: boolean) => void, again: () => void, cancel: () => void, resume: () => void, draw: () => void}} On
+ * @typedef {Omit<import("./plane.js").On, "open"> & {step: (cell: Cell) => void, fly: (cell: Cell) => void, list: (list: "apart"|"all") => void, marks: (on: boolean) => void, again: () => void, cancel: () => void, resume: () => void, draw: () => void}} On
  */
 
 const LONG = { entropy: 56, received: 32 } // px of the longest bars
@@ -39,7 +39,6 @@ class Sheet {
   /** @type {Float32Array|undefined} */ #lens
   #lensRows = { start: 0, size: 0 }
   #lensColumns = { start: 0, size: 0 }
-  /** @type {{of: Float32Array|undefined, largest: (row: number, end: number) => number}} */ #maxima = { of: undefined, largest: () => 1 }
 
   /** @param {{plane: HTMLElement, map: HTMLElement, side: HTMLElement}} parts @param {On} on */
   constructor({ plane, map, side }, on) {
@@ -62,7 +61,7 @@ class Sheet {
     put(side, ...sections)
     this.here = mountHere(sections[0], (cell) => on.fly(cell))
     this.lens = mountLens(sections[1], { choose: on.step, fly: () => this.#chosen() && on.fly(/** @type {Cell} */ (this.#chosen())), open: (cell) => this.arithmetic(cell) })
-    this.largest = mountLargest(sections[2], { fly: on.fly, plain: on.plain })
+    this.largest = mountLargest(sections[2], { fly: on.fly, list: on.list })
     new ResizeObserver(() => on.draw()).observe(map)
   }
 
@@ -139,20 +138,20 @@ class Sheet {
 
   /** @param {Data} data @param {{site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, sides: import("../../types.js").Sides|undefined}} at */
   #beside(data, { site, axes, chosen, sides }) {
-    const { pointed, state, look, source, view, cells, plain, name } = data
+    const { pointed, state, look, source, view, cells, name } = data
     if (!source?.grid || !view) return
     const point = pointed?.cell ?? chosen
     const block = pointed && pointed.cells > 1 && pointed.value !== null ? { value: pointed.value, cells: pointed.cells, words: blockWords(state.pixel, pointed.cells) } : null
     const weight = !point ? null : pointed && pointed.cells === 1 ? pointed.value : this.#weightOf(point)
     this.here.update({ site, ...axes, point, pointing: pointed !== null, weight, block, distance: point ? distanceWords(site, point.i, point.j) : '', sides })
     this.here.whole({ grid: source.grid, view, size: this.size(), chosen, tile: source.tiles.get({ level: 0, row: 0, col: 0 }), map: look.map, pixel: state.pixel })
-    const colour = scaleOf({ name: state.scale === 'rank' ? 'log' : state.scale, reduction: 'max', largest: this.#largestOf(sides?.largest), sorted: new Float32Array(0) })
+    const colour = scaleOf({ name: state.scale === 'rank' ? 'log' : state.scale, reduction: 'max', largest: largestOfRows(sides?.largest), sorted: new Float32Array(0) })
     this.lens.update({
       grid: source.grid, chosen, rows: this.#lensRows, columns: this.#lensColumns, weights: this.#lens, colour: (w, i) => colour(w, i, i + 1), map: look.map, axes,
       sink: site.sinks ? (sides?.sink ?? null) : null, seeing: (i) => (sides?.largest[i] ?? 1) > 0, scale: state.scale === 'rank' ? 'log' : '',
     })
-    const problem = data.store.problem(`largest ${source.key} ${plain}`)
-    this.largest.update({ cells, problem: problem ? problem.message : '', site, head: source.head, axes, chosen, plain, title: name })
+    const problem = data.store.problem(`largest ${source.key} ${state.list}`)
+    this.largest.update({ cells, problem: problem ? problem.message : '', site, head: source.head, axes, chosen, list: state.list, title: name })
   }
 
   /** The cells around the chosen one, as exact weights. @param {Data} data @param {Cell|null} chosen */
@@ -170,12 +169,6 @@ class Sheet {
     const [r, c] = [i - this.#lensRows.start, j - this.#lensColumns.start]
     const inside = r >= 0 && c >= 0 && r < this.#lensRows.size && c < this.#lensColumns.size
     return inside && this.#lens ? this.#lens[r * this.#lensColumns.size + c] : null
-  }
-
-  /** @param {Float32Array|undefined} largest */
-  #largestOf(largest) {
-    if (largest && this.#maxima.of !== largest) this.#maxima = { of: largest, largest: rangeMaxima(largest.map((value) => (value >= 0 ? value : 0))) }
-    return this.#maxima.largest
   }
 
   /** The arithmetic of a cell, of the chosen one where none is named, in a dialog. @param {Cell} [cell] */
