@@ -15,10 +15,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from attnscope.core.fold import summarize
+from attnscope.core.scoring import Bound
 from attnscope.errors import NothingRecorded, RecordingError
 from attnscope.listen import record
 from attnscope.recording import load
 from attnscope.recording.ondisk import OnDisk
+from attnscope.recording.overview import block_of
 from attnscope.recording.strips import FileStrip
 
 Inputs = Callable[..., dict[str, Tensor]]
@@ -142,3 +145,35 @@ def test_a_kill_while_a_model_generates_leaves_the_old_recording(tmp_path: Path)
     recording = load(target, verify=True)
     assert recording.tokens == ["whole"]
     assert [site.weights(0).shape for site in recording.sites] == [(49, 49), (49, 49)]
+
+
+@pytest.mark.parametrize("keep", ["qkv", "summary"])
+def test_normaliser_certificate_and_sums_of_a_call_come_from_one_walk(
+    keep: str, tiny: Tiny, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model: Any = tiny("llama")
+    given, cells, plain = inputs("llama", t=150), 0, Bound.tile
+
+    def counting(self: Bound, rows: slice, cols: slice, **more: slice | None) -> object:
+        nonlocal cells
+        cells += (rows.stop - rows.start) * (cols.stop - cols.start)
+        return plain(self, rows, cols, **more)
+
+    with record(model, keep="qkv") as held:
+        model(**given)
+    monkeypatch.setattr(Bound, "tile", counting)
+    with record(model, keep=keep, path=tmp_path / "look"):
+        model(**given)
+    asked, cells = cells, 0
+    site = held.site(0)
+    whole = summarize(site.q, site.k, site.scoring, block=block_of(150, 150) if keep == "qkv" else None)
+    assert asked == 2 * cells  # of two layers: each tile once for the normaliser, once for all the rest
+    kept = load(tmp_path / "look").site(0)
+    assert kept.shelf.summary is not None and kept.shelf.summary.certificate is None
+    for name in ("entropy", "received", "block_max"):
+        ours, theirs = getattr(kept.shelf.summary, name), getattr(whole, name)
+        assert ours is theirs is None or torch.equal(ours, theirs)
+    assert kept.certificate is not None and held.site(0).certificate is not None
+    assert kept.certificate.verdict == held.site(0).certificate.verdict
+    assert torch.equal(kept.certificate.z, held.site(0).certificate.z)
+    assert torch.equal(kept.normaliser.logsum, site.normaliser.logsum)

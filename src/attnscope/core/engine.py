@@ -6,6 +6,7 @@ normalisers, certificates and summaries. The engine below is of plain torch, for
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -118,13 +119,12 @@ def normaliser_of(bound: Bound, *, rows: slice | None = None) -> Normaliser:
     )
 
 
-def one_after_another(bound: Bound, parts: list[Normaliser]) -> Normaliser:
+def one_after_another(bound: Bound, parts: Iterable[Normaliser]) -> Normaliser:
     """The normalisers of blocks of rows, in order, as one."""
     none = bound.q.new_zeros(bound.shape.b, bound.shape.h, 0, dtype=bound.dtype)
-    return Normaliser(
-        torch.cat([none, *(part.peak for part in parts)], dim=-1),
-        torch.cat([none, *(part.logsum for part in parts)], dim=-1),
-    )
+    both = [(none, none), *((part.peak, part.logsum) for part in parts)]
+    peak, logsum = (torch.cat(one, dim=-1) for one in zip(*both, strict=True))
+    return Normaliser(peak, logsum)
 
 
 def _wide(given: Normaliser) -> Normaliser:

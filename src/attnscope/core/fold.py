@@ -5,9 +5,12 @@ Pass 1 over a block of rows makes its normaliser, where none is given; pass 2 ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from attnscope.core.arithmetic import rounded
@@ -25,7 +28,17 @@ from attnscope.core.walk import row_blocks
 from attnscope.errors import ScoringError, ShapeError
 from attnscope.shapes import Key, Out, Query, Value
 
-__all__ = ["Summary", "summarize"]
+__all__ = ["Summary", "Walked", "summarize", "summarize_parts"]
+
+
+class Walked(NamedTuple):
+    """What one walk over a span of rows has made: their normaliser, (b h r) each, the certificate where it
+    was asked for, and the summary, without the two.
+    """
+
+    normaliser: Normaliser
+    certificate: Certificate | None
+    summary: Summary
 
 
 def summarize(
@@ -40,75 +53,104 @@ def summarize(
     top: int = 8,
     block: int | None = None,
     progress: Progress | None = None,
+    route: str = "sdpa",
+    evening: Float[Tensor, "hk dv"] | None = None,
 ) -> Summary:
     """The attention of one call in O(T) numbers, never its grid; tiles in which nothing is visible are
     not computed.
 
     q: (b h tq d), k: (b hk tk d). rows: a slice of absolute rows, which the summary is then of. top:
     how many of the largest weights of each row to keep. block: sums and maxima over blocks of so many
-    rows and keys. With v and the model's own out, both (all rows), comes a certificate. normaliser:
-    that of all rows, or of `rows`, where known. progress: called after each block of rows with the share
-    of the work that is done, up to 1; where it returns False the walk ends with Cancelled.
+    rows and keys. With v and the model's own out, both (all rows), comes a certificate; route and evening
+    are certify's. normaliser: that of all rows, or of `rows`, where known. progress: called after each
+    block of rows with the share of the work that is done, up to 1; where it returns False the walk ends
+    with Cancelled.
 
     Raises ShapeError, DtypeError, MaskError or ScoringError, TooLarge where `block` would make a grid, and
     Cancelled.
     """
+    (found,) = summarize_parts(
+        q, k, scoring, parts=[rows], v=v, out=out, normaliser=normaliser, top=top, block=block,
+        progress=progress, route=route, evening=evening,
+    )  # fmt: skip
+    return replace(found.summary, certificate=found.certificate)
+
+
+def summarize_parts(
+    q: Query,
+    k: Key,
+    scoring: Scoring | Mask | None = None,
+    *,
+    parts: Sequence[slice | None],
+    v: Value | None = None,
+    out: Out | None = None,
+    normaliser: Normaliser | None = None,
+    top: int = 8,
+    block: int | None = None,
+    progress: Progress | None = None,
+    route: str = "sdpa",
+    evening: Float[Tensor, "hk dv"] | None = None,
+) -> list[Walked]:
+    """Normaliser, certificate and summary of each of these spans of rows, as summarize makes them, from one
+    walk: the mask is read, and v and out are looked at, once for all.
+    """
     with torch.no_grad(), torch.autocast(q.device.type, enabled=False):
         bound = as_scoring(scoring).bind(q, k)
-        start, stop, step = (rows or slice(None)).indices(bound.shape.tq)
-        if step != 1:
-            raise ShapeError(f"rows={rows}", wanted="A slice with step 1")
         if top < 0:
             raise ScoringError(f"top={top}", wanted="How many of the largest weights to keep, 0 or more")
-        span = slice(start, max(start, stop))
-        check_block(bound, span, block)
-        certifying = _certifying(bound, v, out)
-        probe = certifying if isinstance(certifying, Probe) else None
-        held, first = max(top, 1), first_keys(bound.visible)  # the largest weight is the first of the top
-        wanted = Wanted(top=held, first=first, block=block, start=start, probe=probe)
-        given = _given(bound, normaliser, span)
-        return _Folding(bound, wanted, span, top, given, certifying, progress).summary()
+        spans = [_span(bound, rows) for rows in parts]
+        for span in spans:
+            check_block(bound, span, block)
+        certifying = _certifying(bound, v, out, route, evening)
+        blocks = [one for span in spans for one in row_blocks(bound, rows=span)]
+        told, first = _told(bound, blocks, progress), first_keys(bound.visible)
+        folding = _Folding(bound, first, top, block, certifying, route, told)
+        return [folding.walked(span, _given(bound, normaliser, span)) for span in spans]
 
 
 @dataclass(frozen=True, eq=False)
 class _Folding:
-    """What a fold is given. normaliser: of the rows of `span`, or None; progress: see summarize.
+    """What all spans of rows of one call have in common. first, top, block: see Wanted.
 
     certifying: what a certificate is measured with, or the certificate where there is nothing to measure.
+    told: says with each step that one more block of rows is done.
     """
 
     bound: Bound
-    wanted: Wanted
-    span: slice
+    first: Tensor
     top: int
-    normaliser: Normaliser | None
+    block: int | None
     certifying: Certificate | Probe | None
-    progress: Progress | None
+    route: str
+    told: Iterator[None]
 
-    def summary(self) -> Summary:
-        """The summary, block of rows by block of rows."""
-        bound, engine, start = self.bound, engine_of(self.bound), self.span.start
-        keys = KeyStats(bound, rows=self.span, start=start, block=self.wanted.block)
-        stats, sums, made = [no_rows_seen(bound, 0, self.wanted.top)], [], []
-        blocks = row_blocks(bound, rows=self.span)
-        for rows, share in zip(blocks, shares(bound, blocks), strict=True):
+    def walked(self, span: slice, known: Normaliser | None) -> Walked:
+        """These rows, block of rows by block of rows; known: their normaliser."""
+        bound, engine, start = self.bound, engine_of(self.bound), span.start
+        probe = self.certifying if isinstance(self.certifying, Probe) else None
+        held = max(self.top, 1)  # the largest weight is the first of the top
+        wanted = Wanted(top=held, first=self.first, block=self.block, start=start, probe=probe)
+        keys = KeyStats(bound, rows=span, start=start, block=self.block)
+        stats, sums, made = [no_rows_seen(bound, 0, held)], [], []
+        for rows in row_blocks(bound, rows=span):
             own = slice(rows.start - start, rows.stop - start)
-            given = self.normaliser.of_rows(own) if self.normaliser else engine.normaliser(bound, rows)
-            states = engine.fold(bound, self.wanted, rows, given)
+            given = known.of_rows(own) if known else engine.normaliser(bound, rows)
+            states = engine.fold(bound, wanted, rows, given)
             keys.add(states.keys)
             stats.append(states.rows)
             made.append(given)
             if states.probed is not None:
                 sums.append(states.probed)
-            report(self.progress, share)
-        return self._finished(over_rows(stats), keys, sums, one_after_another(bound, made))
+            next(self.told)
+        last = one_after_another(bound, made)
+        return Walked(last, self._certificate(sums, start), self._finished(over_rows(stats), keys, last))
 
-    def _finished(self, stats: RowStats, keys: KeyStats, sums: list[ProbeSums], last: Normaliser) -> Summary:
+    def _finished(self, stats: RowStats, keys: KeyStats, last: Normaliser) -> Summary:
         bound, dtype = self.bound, self.bound.dtype
         best = stats.top.keys
         weights = _weights_of(bound, stats.top.scores, best >= 0, last)
         undefined = stats.mass == 0
-        empty = (bound.visible.count()[..., self.span] == 0).expand_as(stats.mass)
+        empty = (bound.visible.count()[..., keys.rows] == 0).expand_as(stats.mass)
         mean = keys.received / keys.seen
         return Summary(
             entropy=(-stats.plogp).clamp(min=0).to(dtype),
@@ -125,24 +167,38 @@ class _Folding:
             seen=keys.seen,
             mass_by_distance=keys.by_distance.to(dtype),
             empty_rows=empty.sum(dim=-1),
-            start=self.span.start,
+            start=keys.start,
             block=keys.block,
             block_sum=None if keys.sums is None else keys.sums.to(dtype),
             block_max=None if keys.largest is None else keys.largest.to(dtype),
             block_seen=keys.counts,
-            certificate=self._certificate(sums),
         )
 
-    def _certificate(self, sums: list[ProbeSums]) -> Certificate | None:
+    def _certificate(self, sums: list[ProbeSums], start: int) -> Certificate | None:
         if not isinstance(self.certifying, Probe):
             return self.certifying
         b, h, device = self.bound.shape.b, self.bound.shape.h, self.bound.q.device
         nothing = ProbeSums.none(b, h, 0, self.certifying.count, device)
         whole = ProbeSums.over_rows([nothing, *sums])
-        return conclude(self.bound, self.certifying, whole, start=self.span.start)
+        return conclude(self.bound, self.certifying, whole, start=start, route=self.route)
 
 
-def _certifying(bound: Bound, v: Tensor | None, out: Tensor | None) -> Certificate | Probe | None:
+def _told(bound: Bound, blocks: list[slice], progress: Progress | None) -> Iterator[None]:
+    for share in shares(bound, blocks):
+        report(progress, share)
+        yield
+
+
+def _span(bound: Bound, rows: slice | None) -> slice:
+    start, stop, step = (rows or slice(None)).indices(bound.shape.tq)
+    if step != 1:
+        raise ShapeError(f"rows={rows}", wanted="A slice with step 1")
+    return slice(start, max(start, stop))
+
+
+def _certifying(
+    bound: Bound, v: Tensor | None, out: Tensor | None, route: str, evening: Tensor | None
+) -> Certificate | Probe | None:
     if v is None and out is None:
         return None
     if v is None or out is None:
@@ -151,7 +207,7 @@ def _certifying(bound: Bound, v: Tensor | None, out: Tensor | None) -> Certifica
             wanted="v and out together, for a certificate, or neither",
         )
     check_out(bound, v, out)
-    return not_measured(bound) or probe(bound, v, out, seed=0)
+    return not_measured(bound, route) or probe(bound, v, out, seed=0, evening=evening)
 
 
 def _given(bound: Bound, normaliser: Normaliser | None, rows: slice) -> Normaliser | None:

@@ -13,11 +13,9 @@ from torch import Tensor
 
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import TensorBias
-from attnscope.core.engine import normaliser
-from attnscope.core.fold import Summary, summarize
+from attnscope.core.fold import Walked, summarize_parts
 from attnscope.core.mask import Mask
 from attnscope.core.scoring import Scoring
-from attnscope.core.tile import Normaliser
 from attnscope.core.visible import Visible
 from attnscope.errors import ShapeError
 from attnscope.shapes import Out, Value
@@ -48,16 +46,16 @@ def summarize_scores(
     arithmetic: Arithmetic | None = None,
     top: int = 8,
     block: int | None = None,
-) -> tuple[Summary, Normaliser]:
-    """The summary and the normaliser of scores that softmax was given, (b h tq tk), in O(T) memory beside
-    them.
+) -> Walked:
+    """Normaliser, certificate and summary of scores that softmax was given, (b h tq tk), in O(T) memory
+    beside them.
 
     mask: which of them count; others may hold any fill. sinks: (h) logits of a learned sink's column, not
     among the scores. With v (b hk tk dv) and the model's own out (b h tq dv), both, comes a certificate,
     which then says that softmax of these scores is what the values were mixed with; it knows no scale.
 
-    >>> summary, rows = summarize_scores(torch.tensor([[[[0.0, 0.0], [1e4, 0.0]]]]))
-    >>> summary.largest, rows.peak
+    >>> found = summarize_scores(torch.tensor([[[[0.0, 0.0], [1e4, 0.0]]]]))
+    >>> found.summary.largest, found.normaliser.peak
     (tensor([[[0.5000, 1.0000]]]), tensor([[[    0., 10000.]]]))
 
     Raises ShapeError, DtypeError, MaskError, ScoringError, and TooLarge where `block` would make a grid.
@@ -73,6 +71,7 @@ def summarize_scores(
     scoring = Scoring(
         mask, scale=1.0, bias=_Scores(scores), sinks=sinks, offset=offset, arithmetic=arithmetic
     )
-    with torch.no_grad():
-        rows = normaliser(q, k, scoring)
-        return summarize(q, k, scoring, v=v, out=out, normaliser=rows, top=top, block=block), rows
+    (found,) = summarize_parts(
+        q, k, scoring, parts=[None], v=v, out=out, top=top, block=block, route="softmax"
+    )
+    return found

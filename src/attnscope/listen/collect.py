@@ -13,8 +13,8 @@ from torch import Tensor
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
 from attnscope.core.certificate import Certificate, certify_parts
-from attnscope.core.engine import normaliser_of
-from attnscope.core.fold import Summary, summarize
+from attnscope.core.engine import normaliser_of, one_after_another
+from attnscope.core.fold import Summary, summarize_parts
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.signs import evening_of
 from attnscope.core.tile import Normaliser, weights
@@ -26,6 +26,7 @@ from attnscope.listen.naming import Label, kind_of, label
 from attnscope.listen.quiet import quiet
 from attnscope.listen.reader import Reader
 from attnscope.listen.reading import Reading, everything, of_heads
+from attnscope.recording.overview import block_of
 from attnscope.recording.piece import Part, Piece
 
 if TYPE_CHECKING:
@@ -114,16 +115,16 @@ def _facts(read: _Read, name: str, order: int, layer: int) -> dict[str, Any]:
 def _piece(
     read: _Read, part: Call, bound: Bound, matched: Matched, facts: Mapping[str, Any], log: RunLog
 ) -> Piece:
-    rows, keep = normaliser_of(bound), facts["keep"]
+    rows, parts = _parts(part, bound, facts, log)
     return Piece(
         tensors={name: getattr(part, name) for name in ("q", "k", "v", "out")},
-        keep=KEEPS[keep],
+        keep=KEEPS[facts["keep"]],
         rows=bound.shape.tq,
         columns=bound.shape.tk,
         scoring=bound.scoring,
         visible=bound.visible,
         normaliser=rows,
-        parts=_parts(part, bound, rows, facts, log),
+        parts=parts,
         on_key=partial(_on_key, bound, rows),
         offset=read.offset,
         used=bound.shape.tk if read.offset is None or not log.whole else used(bound.visible, bound.offset),
@@ -133,24 +134,30 @@ def _piece(
     )
 
 
-def _parts(call: Call, bound: Bound, rows: Normaliser, facts: Mapping[str, Any], log: RunLog) -> list[Part]:
-    """The rows in one part, or the last ones each by itself, where they may be guesses."""
-    tq = bound.shape.tq
+def _parts(call: Call, bound: Bound, facts: Mapping[str, Any], log: RunLog) -> tuple[Normaliser, list[Part]]:
+    """The normaliser of the call, and its rows in one part, or the last ones each by itself, where they may
+    be guesses. Where sums are wanted, all comes from one walk.
+    """
+    tq, tk, keep = bound.shape.tq, bound.shape.tk, facts["keep"]
     sure = tq - min(max(tq - 1, 0), GUESSES) if log.guesses else tq
     cuts = [slice(0, sure), *(slice(i, i + 1) for i in range(sure, tq))]
-    even = None
+    how: dict[str, Any] = {"parts": cuts, "route": call.route.rsplit("/", 1)[-1]}
     if log.whole:  # all calls by the same factors, so that their figures add up
-        even = log.evenings.setdefault((facts["name"], facts["order"]), evening_of(call.out, bound.shape.hk))
-    certificates = certify_parts(
-        call.q, call.k, call.v, call.out, bound.scoring, rows, parts=cuts, evening=even,
-        route=call.route.rsplit("/", 1)[-1],
-    )  # fmt: skip
-    if call.doubt is not None:
-        certificates = [_doubted(one, call.doubt) for one in certificates]
+        key = facts["name"], facts["order"]
+        how["evening"] = log.evenings.setdefault(key, evening_of(call.out, bound.shape.hk))
+    block = block_of(tq, tk) if log.pictures and "q" in KEEPS[keep] else None
     summaries: Sequence[Summary | None] = [None] * len(cuts)
-    if facts["keep"] == "summary":
-        summaries = [summarize(bound.q, bound.k, bound.scoring, normaliser=rows, rows=cut) for cut in cuts]
-    return [Part(*found) for found in zip(cuts, certificates, summaries, strict=True)]
+    certificates: Sequence[Certificate | None]
+    if keep == "summary" or block is not None:
+        walked = summarize_parts(call.q, call.k, bound.scoring, v=call.v, out=call.out, block=block, **how)
+        normalisers, certificates, summaries = zip(*walked, strict=True)
+        rows = one_after_another(bound, normalisers)
+    else:
+        rows = normaliser_of(bound)
+        certificates = certify_parts(call.q, call.k, call.v, call.out, bound.scoring, rows, **how)
+    if call.doubt is not None:
+        certificates = [one and _doubted(one, call.doubt) for one in certificates]
+    return rows, [Part(*found) for found in zip(cuts, certificates, summaries, strict=True)]
 
 
 def _on_key(bound: Bound, normaliser: Normaliser, key: Tensor) -> Tensor:

@@ -32,7 +32,8 @@ Keep = Callable[[Site], Site]
 @dataclass(eq=False)
 class RunLog:
     """What happens in one run. going: its call.   whole: a generate(), whose calls are joined.   keep(site):
-    puts a site that is complete where sites are kept.   strip(name): makes room for a tensor that grows.
+    puts a site that is complete where sites are kept.   pictures: whether each call is kept at once, with its
+    sums and small pictures.   strip(name): makes room for a tensor that grows.
     entered: the modules that ran, in order.   cut: those of them that an exception ended.   foreign: those
     whose softmax was no grid of attention, with what it was.   evenings: the factors (hk dv) by which the
     first call of each module was certified, and so are all others.   guesses: whether rows may be guesses,
@@ -46,6 +47,7 @@ class RunLog:
     whole: bool = False
     guard: threading.RLock = field(default_factory=threading.RLock, repr=False)
     keep: Keep = field(default=lambda site: site, repr=False)
+    pictures: bool = False
     strip: Callable[[str], Strip] = field(default=lambda name: MemoryStrip(), repr=False)
     reader: Reader = field(default_factory=Reader)
     entered: dict[str, nn.Module] = field(default_factory=dict)

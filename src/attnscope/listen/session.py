@@ -229,7 +229,7 @@ class Session:
             return f"run{number:04d}-site{site.index:04d}.safetensors"
 
         one_by_one = {} if log.whole else self._modules  # what is joined lies on the disk already
-        log.keep = Keeping(partial, one_by_one, self.wanted, name)
+        log.keep, log.pictures = Keeping(partial, one_by_one, self.wanted, name), not log.whole
         log.strip = lambda name: partial.strip(f"run{number:04d}.{name}")
 
     def _fold(self, log: RunLog) -> None:

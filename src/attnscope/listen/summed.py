@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from attnscope.core.arithmetic import ROUNDING, Arithmetic
 from attnscope.core.certificate import Certificate
+from attnscope.core.fold import Walked
 from attnscope.core.grids import summarize_scores
 from attnscope.core.rowstats import first_keys
 from attnscope.core.scoring import Scoring
@@ -56,8 +57,7 @@ class Summed:
     offset: int | None
     reading: Reading = field(repr=False)
     scoring: Scoring
-    normaliser: Normaliser = field(repr=False)
-    summary: Summary = field(repr=False)
+    found: Walked = field(repr=False)
     route: str = "softmax"
     causal: bool = False
     place: Place = NAMED
@@ -90,16 +90,14 @@ def reduced(
     mask = reading.mask(offset or 0)
     if ROUNDING[softmax] > ROUNDING[scores.dtype]:
         scores = scores.to(softmax)
-    summary, normaliser = summarize_scores(
+    found = summarize_scores(
         scores, mask, v=mixed.v, out=mixed.out, sinks=sinks, offset=offset or 0, arithmetic=arithmetic,
         block=max(1, math.ceil(max(tq, tk) / SIDE)),
     )  # fmt: skip
-    if summary.certificate is not None:
-        summary = replace(summary, certificate=replace(summary.certificate, route="softmax"))
     b, h = scores.shape[:2]
     return Summed(
         module, name, mixed.v.dtype, (b, h, tq, tk), mixed.v.detach(), offset, reading,
-        Scoring(mask=mask, sinks=sinks, offset=offset or 0, arithmetic=arithmetic), normaliser, summary,
+        Scoring(mask=mask, sinks=sinks, offset=offset or 0, arithmetic=arithmetic), found,
     )  # fmt: skip
 
 
@@ -113,9 +111,8 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
     heads = wanted.heads_of(layer, h)
     if heads == ():
         return None
-    summary = _of_heads(call.summary, heads)
-    certificate = None if summary.certificate is None else _of_heads(summary.certificate, heads)
-    summary = replace(summary, certificate=None)
+    made, whole = call.found.certificate, call.found.summary
+    summary, certificate = _of_heads(whole, heads), None if made is None else _of_heads(made, heads)
     sinks, offset = call.scoring.sinks, call.offset or 0
     mask = call.reading.of_heads(heads).mask(offset)
     visible = mask.bind(b, h if heads is None else len(heads), tq, tk, offset, call.v.device)
@@ -130,7 +127,7 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
             sinks=sinks if sinks is None or heads is None else sinks[list(heads)],
         ),
         visible=visible,
-        normaliser=_of_heads(call.normaliser, heads),
+        normaliser=_of_heads(call.found.normaliser, heads),
         parts=[Part(slice(0, tq), certificate, summary)],
         on_key=partial(_on_key, visible, summary),
         offset=call.offset,

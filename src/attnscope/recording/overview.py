@@ -12,9 +12,9 @@ from attnscope.recording.shelf import InMemory
 from attnscope.recording.site import SIDE, Site
 
 
-def block_of(site: Site) -> int | None:
+def block_of(tq: int, tk: int) -> int | None:
     """Rows and columns of a block of the small picture; None where the picture is the grid itself."""
-    step = math.ceil(max(site.tq, site.tk) / SIDE)
+    step = math.ceil(max(tq, tk) / SIDE)
     return step if step > 1 else None
 
 
@@ -22,7 +22,7 @@ def with_overview(site: Site) -> Site:
     """The site with its summary, blocks included; as it is where it has one, where its grid is small enough
     to be made at sight, and where q and k were not kept.
     """
-    shelf, block = site.shelf, block_of(site)
+    shelf, block = site.shelf, block_of(site.tq, site.tk)
     known = shelf.summary is not None and shelf.summary.block_max is not None
     kept = {name: x for name in ("q", "k", "v", "out") if (x := shelf.tensor(name)) is not None}
     if block is None or known or not {"q", "k"} <= set(kept):

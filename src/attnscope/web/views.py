@@ -57,7 +57,7 @@ class Views:
             drawn = kept is not None and kept.block_max is not None
             self._pictures[place] = pictures(site, kept) if kept is not None and drawn else nothing
             return
-        whole, block = site.shelf.summary, block_of(site)
+        whole, block = site.shelf.summary, block_of(site.tq, site.tk)
         if whole is None or (block is not None and whole.block_max is None):
             whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
         self._pictures[place] = pictures(site, whole, self.look.batch)
