@@ -1,0 +1,77 @@
+"""`attnscope check`: what computes here, the proof of it, and what it says where the proof fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from attnscope.core import engine, fold, proof
+from attnscope.core.engine import States, Tiles, Wanted
+from attnscope.core.scoring import Bound
+from attnscope.core.tile import Normaliser
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Said
+
+Say = Callable[..., "Said"]
+CALLS = list(proof.calls())
+
+
+@pytest.fixture
+def few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of the calls: all of them are proved in the tests of the proof."""
+    monkeypatch.setattr(proof, "calls", lambda *, seed: list(CALLS[:3]))
+
+
+class Scaled(Tiles):
+    """The engine of plain torch, its scale off by a thousandth."""
+
+    def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
+        return super().fold(replace(bound, scale=bound.scale * 1.001), wanted, rows, given)
+
+
+def test_every_call_is_listed_with_its_largest_error_and_what_is_allowed(say: Say) -> None:
+    said = say("check")
+    assert (said.code, said.err) == (0, "")
+    first, engine_line, *_, last = said.out.splitlines()
+    assert f"torch {torch.__version__}" in first and "transformers 5" in first
+    assert engine_line.startswith("engine: ") and "1 thread" in engine_line
+    for call in CALLS:
+        assert f"  {call.name}  " in said.out
+    assert last.startswith(f"{len(CALLS)} of {len(CALLS)} calls equal to the whole grid in float64, in ")
+    assert "FAILS" not in said.out
+
+
+def test_a_script_gets_every_figure_of_every_call(say: Say, few_calls: None) -> None:
+    said = say("check", "--json")
+    told = json.loads(said.out)
+    assert said.code == 0 and told["threads"] == torch.get_num_threads()
+    assert told["versions"]["torch"] == torch.__version__
+    assert [call["call"] for call in told["calls"]] == [call.name for call in CALLS[:3]]
+    figures = {one["name"]: one for one in told["calls"][0]["figures"]}
+    assert {"normaliser", "out", "entropy", "weight received", "block sums"} <= set(figures)
+    assert all(0 <= one["error"] <= one["allowed"] for one in figures.values())
+
+
+def test_an_engine_that_is_wrong_is_told_and_the_exit_code_is_1(
+    say: Say, few_calls: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (engine, fold):
+        monkeypatch.setattr(module, "engine_of", lambda bound: Scaled())
+    said = say("check")
+    assert said.code == 1 and said.out.count("FAILS\n") == 3
+    assert said.out.splitlines()[-1].startswith("0 of 3 calls equal")
+    assert "must not be trusted on this machine" in said.out
+    told = json.loads(say("check", "--json").out)
+    assert [call["holds"] for call in told["calls"]] == [False] * 3
+
+
+@pytest.mark.parametrize("words", [["--seed", "-1"], ["--seed", "x"], ["--seed", 2**63], ["extra"]])
+def test_a_command_line_that_means_nothing_is_refused(say: Say, words: list[object]) -> None:
+    said = say("check", *words)
+    assert said.code == 2 and "Traceback" not in said.err and said.out == ""
