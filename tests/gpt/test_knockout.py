@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from attnscope.core.without import Way
 from attnscope.errors import ShapeError
 from attnscope.gpt import GPT, knockout, load_shipped
 from attnscope.gpt.knockout import Knockout, changed, every_edge, every_head, knocked_out, row_without
@@ -28,43 +29,43 @@ def test_a_knock_out_of_nothing_changes_nothing_bit_for_bit(name: str) -> None:
     assert torch.equal(model(ids), untouched)
 
 
-@pytest.mark.parametrize("share", [True, False])
-def test_a_row_without_some_keys_is_what_loops_over_the_others_give(share: bool) -> None:
+@pytest.mark.parametrize("way", ["renormalise", "zero"])
+def test_a_row_without_some_keys_is_what_loops_over_the_others_give(way: Way) -> None:
     q, k, v = torch.randn(1, 2, 1, 3).double(), torch.randn(1, 2, 5, 3).double(), torch.randn(1, 2, 5, 7)
     v, hidden = (
         v.double(),
         torch.tensor([[False, True, False, False, True], [True, False, False, False, False]]),
     )
-    found = row_without(q, k, v, hidden, share)
+    found = row_without(q, k, v, hidden, way)
     assert found.shape == (2, 2, 1, 7)
     for n in range(2):
         for head in range(2):
             scores = [float(q[0, head, 0] @ k[0, head, j]) / 3**0.5 for j in range(5)]
             shares = [torch.tensor(score, dtype=torch.float64).exp() for score in scores]
             kept = [j for j in range(5) if not hidden[n, j]]
-            total = sum(shares[j] for j in (kept if share else range(5)))
+            total = sum(shares[j] for j in (kept if way == "renormalise" else range(5)))
             wanted = sum(shares[j] / total * v[0, head, j] for j in kept)
             torch.testing.assert_close(found[n, head, 0], wanted, rtol=0, atol=1e-13)
 
 
 def test_a_row_whose_only_key_is_hidden_is_zero() -> None:
     q = k = v = torch.randn(1, 2, 1, 3)
-    for share in (True, False):
-        assert not row_without(q, k, v, torch.tensor([[True]]), share).any()
+    assert not row_without(q, k, v, torch.tensor([[True]]), "renormalise").any()
+    assert not row_without(q, k, v, torch.tensor([[True]]), "zero").any()
 
 
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("share", [True, False])
+@pytest.mark.parametrize("way", ["renormalise", "zero"])
 @pytest.mark.parametrize("copied", [2**21, 300, 1])  # numbers: all keys at once, some, one after the other
 def test_every_edge_is_the_whole_model_run_again_without_it(
-    style: str, share: bool, copied: int, monkeypatch: pytest.MonkeyPatch
+    style: str, way: Way, copied: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(knockout, "_COPIED", copied)
     model = small(style)
-    found = every_edge(model, IDS, share=share)
+    found = every_edge(model, IDS, way=way)
     assert found.shape == (2, 3, 7, 7)
     for layer, head, key in [(0, 0, 0), (0, 2, 6), (1, 1, 3), (1, 2, 5)]:
-        wanted = knocked_out(model, IDS, Knockout(layer, head, (key,), share=share))[0, -1]
+        wanted = knocked_out(model, IDS, Knockout(layer, head, (key,), way=way))[0, -1]
         torch.testing.assert_close(found[layer, head, key], wanted, rtol=0, atol=1e-12)
 
 
@@ -97,7 +98,8 @@ def test_hiding_keys_of_a_row_changes_nothing_before_it_and_something_after() ->
 
 def test_weights_that_stay_and_weights_that_share_differ() -> None:
     model = small("lesson")
-    shared, stayed = (knocked_out(model, IDS, Knockout(0, 0, (2,), share=share)) for share in (True, False))
+    shared = knocked_out(model, IDS, Knockout(0, 0, (2,), way="renormalise"))
+    stayed = knocked_out(model, IDS, Knockout(0, 0, (2,), way="zero"))
     assert not torch.allclose(shared[:, -1], stayed[:, -1])
 
 

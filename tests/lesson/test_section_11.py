@@ -82,8 +82,8 @@ def test_the_whole_model_expects_what_explore_shows(out: KnockOut) -> None:
 def test_each_edge_is_the_model_run_again_without_it(out: KnockOut, layer: int, head: int, key: int) -> None:
     model = load_shipped("embedded").double()
     ids = torch.tensor([model.tokenizer.encode(LINE)])
-    for share, found in ((True, out.shared), (False, out.stayed)):
-        logits = knocked_out(model, ids, Knockout(layer, head, (key,), share=share))
+    for way, found in (("renormalise", out.shared), ("zero", out.stayed)):
+        logits = knocked_out(model, ids, Knockout(layer, head, (key,), way=way))
         wanted = logits[0, -1].softmax(-1)
         torch.testing.assert_close(found.after[layer, head, key], wanted, rtol=0, atol=1e-12)
         moved = float((wanted - out.before).abs().sum() / 2)

@@ -1,7 +1,7 @@
 """What the model says without one head, or without one weight of one row: the model run again, changed there.
 
-A head is taken out by setting its output to 0 at every position. A weight is taken out in two ways: as if
-the mask hid its cell, so that the row's other weights share its part; or set to 0 while the others stay.
+A head is taken out by setting its output to 0 at every position. A weight is taken out in the ways of
+core.without: "renormalise", as if the mask hid its cell, or "zero", while the row's other weights stay.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnscope.core.dense import steps
 from attnscope.core.masks import from_tensor
-from attnscope.core.mix import mix
 from attnscope.core.scoring import Scoring
+from attnscope.core.without import Way, out_without
 from attnscope.errors import ShapeError
 from attnscope.gpt.model import GPT
 from attnscope.nn import KeyValueCache
@@ -31,17 +30,15 @@ _COPIED = 2**21  # numbers of 8 bytes
 
 @dataclass(frozen=True)
 class Knockout:
-    """What is taken out of a head: some keys of row `query`, or with keys None its output everywhere.
-
-    `share`: the row's other weights share the part of what was hidden, as they do under a mask; without it
-    they stay as they were, and the row sums to less than 1.
+    """What is taken out of a head: some keys of row `query`, in one `way`, or with keys None its output
+    everywhere.
     """
 
     layer: int
     head: int
     keys: tuple[int, ...] | None = None
     query: int = -1
-    share: bool = True
+    way: Way = "renormalise"
 
 
 @torch.no_grad()
@@ -59,7 +56,7 @@ def knocked_out(model: GPT, ids: Ids, out: Knockout) -> Float[Tensor, "b t n"]:
         hidden = torch.zeros(1, query + 1, dtype=torch.bool)
         hidden[0, list(out.keys)] = True
         q, k, v = model.blocks[out.layer].project(model.streams(ids)[out.layer])
-        row = row_without(q[:, :, query, None], k[:, :, : query + 1], v[:, :, : query + 1], hidden, out.share)
+        row = row_without(q[:, :, query, None], k[:, :, : query + 1], v[:, :, : query + 1], hidden, out.way)
         change = _with_row(out.head, query, row[:, out.head, 0])
     with changed(model, out.layer, change):
         logits: Tensor = model(ids)
@@ -77,7 +74,7 @@ def every_head(model: GPT, ids: Float[Tensor, "1 t"]) -> Float[Tensor, "layers h
 
 
 @torch.no_grad()
-def every_edge(model: GPT, ids: Float[Tensor, "1 t"], *, share: bool) -> Float[Tensor, "layers h t n"]:
+def every_edge(model: GPT, ids: Float[Tensor, "1 t"], *, way: Way) -> Float[Tensor, "layers h t n"]:
     """Logits after the last of ids (1 t) without each weight of its row in turn, (layers h t vocabulary).
 
     Only the last position is run again: what stands before it sees nothing of the change. So many edges are
@@ -90,7 +87,7 @@ def every_edge(model: GPT, ids: Float[Tensor, "1 t"], *, share: bool) -> Float[T
     for layer, (q, k, v) in enumerate(projected):
         parts = []
         for hidden in torch.split(torch.eye(t, dtype=torch.bool), at_once):
-            rows = row_without(q[:, :, -1:], k, v, hidden, share)  # (hidden h 1 d)
+            rows = row_without(q[:, :, -1:], k, v, hidden, way)  # (hidden h 1 d)
             batch = n * len(hidden)
             caches = [_cache(k[:, :, :-1], v[:, :, :-1], batch) for _, k, v in projected]
             x = streams[layer][:, -1:].expand(batch, -1, -1)
@@ -101,15 +98,12 @@ def every_edge(model: GPT, ids: Float[Tensor, "1 t"], *, share: bool) -> Float[T
 
 
 def row_without(
-    q: Query, k: Key, v: Value, hidden: Bool[Tensor, "n t"], share: bool
+    q: Query, k: Key, v: Value, hidden: Bool[Tensor, "n t"], way: Way
 ) -> Float[Tensor, "n h 1 d"]:
     """The output of one row, q (1 h 1 d) over k and v (1 h t d), without the hidden keys: (n h 1 d)."""
     n = hidden.shape[0]
     q, k, v = (x.expand(n, -1, -1, -1) for x in (q, k, v))
-    seen = ~hidden[:, None, None]
-    if share:
-        return steps(q, k, v, Scoring(from_tensor(seen))).out
-    return mix(steps(q, k, v).weights.masked_fill(~seen, 0.0), v, seen)
+    return out_without(Scoring().bind(q, k), v, from_tensor(~hidden[:, None, None]), way).to(v.dtype)
 
 
 @contextmanager

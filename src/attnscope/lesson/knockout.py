@@ -179,7 +179,7 @@ def knock_out(
         weights = torch.cat([seen.weights[:, :, -1] for seen in ours.steps(ids)])
     _has(weights >= at_least, f"of {at_least} or more", weights)
     _has(weights <= at_most, f"of {at_most} or less", weights)
-    shared = Without.of(every_edge(ours, ids, share=True), before)
+    shared = Without.of(every_edge(ours, ids, way="renormalise"), before)
     large = shared.moved.masked_fill(weights < at_least, torch.inf).argmin()
     small = shared.moved.masked_fill(weights > at_most, -torch.inf).argmax()
     return KnockOut(
@@ -189,7 +189,7 @@ def knock_out(
         before=before,
         weights=weights,
         shared=shared,
-        stayed=Without.of(every_edge(ours, ids, share=False), before),
+        stayed=Without.of(every_edge(ours, ids, way="zero"), before),
         heads=Without.of(every_head(ours, ids), before),
         at_least=at_least,
         at_most=at_most,

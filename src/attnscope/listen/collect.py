@@ -92,14 +92,40 @@ def collect(call: Call, *, name: str, order: int, log: RunLog, wanted: Wanted) -
         if heads == ():
             return None
         part = _of_heads(call, heads)
-        scoring = _scoring(read, log.reader, heads)
-        matched = Matched(_dropped(call), None, None)
+        bound, matched = _bound(read, part, log.reader, heads, likely=log.arithmetics.get(name))
         if call.eager:
-            matched = match(part, scoring, likely=log.arithmetics.get(name))
             log.arithmetics[name] = matched.arithmetic
-        bound = replace(scoring, arithmetic=matched.arithmetic).bind(part.q, part.k)
         facts = _facts(read, name, order, layer) | {"kept": heads, "keep": wanted.keep}
         return _piece(read, part, bound, matched, facts, log)
+
+
+def head_of(call: Call, head: int, *, name: str) -> tuple[Call, Bound, Matched]:
+    """One head of a call that module `name` made: its tensors, its scoring bound to them, and how its weights
+    are replayed. Raises CannotShowError.
+    """
+    reader = Reader()
+    read, part = _read(call, name, reader), _of_heads(call, (head,))
+    return part, *_bound(read, part, reader, (head,))
+
+
+def label_of(call: Call, *, name: str) -> Label:
+    """Whether a call that module `name` made is self or cross attention, and of which stack. Raises
+    CannotShowError.
+    """
+    return _read(call, name, Reader()).label
+
+
+def _bound(
+    read: _Read,
+    part: Call,
+    reader: Reader,
+    heads: tuple[int, ...] | None,
+    likely: Arithmetic | None = None,
+) -> tuple[Bound, Matched]:
+    """The scoring of a call's `heads` bound to their tensors, and the arithmetic that it was matched with."""
+    scoring = _scoring(read, reader, heads)
+    matched = match(part, scoring, likely=likely) if part.eager else Matched(_dropped(part), None, None)
+    return replace(scoring, arithmetic=matched.arithmetic).bind(part.q, part.k), matched
 
 
 def _facts(read: _Read, name: str, order: int, layer: int) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def record(
     the block: the model runs on as it would.
     """
     _check(model, keep)
-    _refuse_compiled(model)
+    refuse_compiled(model)
     model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
     wanted = Wanted(keep, _numbers(layers), heads)
     recording = Recording(tokens=_tokens(tokens), model=_described(model), keep=keep)
@@ -74,7 +74,7 @@ def record(
     partial = None if path is None else Partial(Path(path))
     session = Session(model, recording, wanted, progress, partial)
     try:
-        with _listening(session):
+        with listening(session):
             yield recording
         if session.own_process:
             _end(session, partial)
@@ -98,8 +98,8 @@ def _end(session: Session, partial: Partial | None) -> None:
 
 
 @contextmanager
-def _listening(session: Session) -> Iterator[None]:
-    """Everything that is switched on for a recording is switched off on any way out."""
+def listening(session: Session) -> Iterator[None]:
+    """Everything that is switched on for a session is switched off on any way out."""
     with ExitStack() as undo:
         undo.callback(_let_go, session)
         for one in (hooks, registry, generation):
@@ -145,7 +145,7 @@ def _check(model: nn.Module, keep: str) -> None:
         raise RecordingError(f"keep={keep!r}", wanted=f"One of {', '.join(map(repr, KEEPS))}")
 
 
-def _refuse_compiled(model: nn.Module) -> None:
+def refuse_compiled(model: nn.Module) -> None:
     """A model compiled beforehand makes its calls out of hearing, silently."""
     dynamo = sys.modules.get("torch._dynamo.eval_frame")
     if dynamo is None or dynamo._stance.stance == "force_eager":

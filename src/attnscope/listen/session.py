@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from torch import nn
 
@@ -186,6 +187,10 @@ class Session:
             with log.guard:
                 log.cut.update(log.entered if late else ())
             self.end(log)
+
+    def handed_on(self, frame: Frame, result: Any) -> Any:
+        """What the model goes on with, of what an attention function returned: here the very same."""
+        return result
 
     def take(self, frame: Frame, make: Callable[[], Call | Summed]) -> None:
         """A route heard a call: it becomes a site or a part of one, or a reason why it is not shown.

@@ -84,7 +84,7 @@ def _listener(inner: Attention, implementation: str) -> Attention:
         if torch.compiler.is_compiling() or (frame := here.top) is None:
             return inner(*args, **kwargs)
         with _ears_open(implementation != flex.NAME) as heard:
-            result = inner(*args, **kwargs)
+            result = frame.session.handed_on(frame, inner(*args, **kwargs))
         given = _named(inner, args, kwargs)
         module = given.get("module", frame.module)
         handed = Handed(implementation, module, given, result, heard, _cast_of(args, kwargs))

@@ -68,12 +68,14 @@ def tap(inner: Callable[..., Tensor], args: tuple[Any, ...], kwargs: dict[str, A
     if frame is None:
         return out
     arguments = dict(zip(NAMES, args, strict=False)) | kwargs
-    heard = Heard(arguments, out, autocast_dtype(arguments["query"].device))
+    cast = autocast_dtype(arguments["query"].device)
     if here.inside is not None:
-        here.inside.append(heard)
-    else:
-        frame.session.take(frame, lambda: call_of(frame, heard))
-    return out
+        here.inside.append(Heard(arguments, out, cast))
+        return out
+    handed_on: Tensor = frame.session.handed_on(frame, out)
+    heard = Heard(arguments, handed_on, cast)
+    frame.session.take(frame, lambda: call_of(frame, heard))
+    return handed_on
 
 
 def plain_tensor(name: str, tensor: Tensor) -> Tensor:
