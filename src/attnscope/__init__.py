@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from attnscope.core.masks import window as window
     from attnscope.core.scoring import Scoring as Scoring
     from attnscope.errors import AttnscopeError as AttnscopeError
+    from attnscope.knocking import Knockout as Knockout
+    from attnscope.knocking import knockout as knockout
     from attnscope.lesson.diagnose import diagnose as diagnose
     from attnscope.lesson.diagnose_order import diagnose_order as diagnose_order
     from attnscope.listen import record as record
@@ -60,6 +62,7 @@ _HOMES = {
     ),
     "attnscope.core.scoring": ("Scoring",),
     "attnscope.errors": ("AttnscopeError",),
+    "attnscope.knocking": ("Knockout", "knockout"),
     "attnscope.lesson.diagnose": ("diagnose",),
     "attnscope.lesson.diagnose_order": ("diagnose_order",),
     "attnscope.listen": ("record",),
@@ -69,10 +72,11 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AttnscopeError", "CausalSelfAttention", "Comparison", "KeyBias", "MultiHeadAttention", "Recording",
-    "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal", "chunks",
-    "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full", "load", "padding",
-    "prefix", "record", "rule", "spans", "steps", "summarize", "verify", "window",
+    "AttnscopeError", "CausalSelfAttention", "Comparison", "KeyBias", "Knockout", "MultiHeadAttention",
+    "Recording", "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks",
+    "causal", "chunks", "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full",
+    "knockout", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize", "verify",
+    "window",
 ]  # fmt: skip
 
 
