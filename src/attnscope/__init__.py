@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from attnscope.lesson.diagnose import diagnose as diagnose
     from attnscope.lesson.diagnose_order import diagnose_order as diagnose_order
     from attnscope.listen import record as record
+    from attnscope.models.words import word_weights as word_weights
     from attnscope.nn import CausalSelfAttention as CausalSelfAttention
     from attnscope.nn import MultiHeadAttention as MultiHeadAttention
     from attnscope.recording import Recording as Recording
@@ -66,6 +67,7 @@ _HOMES = {
     "attnscope.lesson.diagnose": ("diagnose",),
     "attnscope.lesson.diagnose_order": ("diagnose_order",),
     "attnscope.listen": ("record",),
+    "attnscope.models.words": ("word_weights",),
     "attnscope.nn": ("CausalSelfAttention", "MultiHeadAttention"),
     "attnscope.recording": ("Recording", "load", "verify"),
 }  # fmt: skip
@@ -76,7 +78,7 @@ __all__ = [
     "Recording", "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks",
     "causal", "chunks", "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full",
     "knockout", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize", "verify",
-    "window",
+    "window", "word_weights",
 ]  # fmt: skip
 
 

@@ -256,3 +256,23 @@ def test_a_layer_that_could_not_be_shown_says_why(folder: Path) -> None:
     recording.missing.append(NotShown(7, "layer 7", "It computes no softmax"))
     with pytest.raises(NotKept, match=r"Layer 7 cannot be shown\. It computes no softmax\."):
         site(recording, 7)
+
+
+def test_a_row_from_word_to_word_is_a_sum_over_keys_and_a_mean_over_queries(say: Any, folder: Path) -> None:
+    text = "so me, light"
+    place = ["look", folder, "--text", text, "--layer", 1, "--head", 2]
+    found = json.loads(say(*place, "--query", -2, "--words", "--json").out)
+    rows = [json.loads(say(*place, "--query", i, "--json").out)["row"] for i in range(len(text))]
+    assert [key["token"]["text"] for key in found["row"]] == ["so", " ", "me", ",", " ", "light"]
+    assert found["query"]["places"] == list(range(7, 12)) and found["i"] == 7
+    for key in found["row"]:
+        cells = [rows[i][j]["weight"] or 0.0 for i in range(7, 12) for j in key["token"]["places"]]
+        assert key["weight"] == pytest.approx(sum(cells) / 5, abs=1e-6)
+    told = say(*place, "--words", "--top", 2).out.splitlines()
+    assert "query 7 “light”" in told[0] and "6 words visible" in told[-1] and len(told) == 4
+
+
+def test_words_do_not_go_with_a_single_cell(say: Any, folder: Path) -> None:
+    place = ["look", folder, "--text", "so", "--layer", 0, "--head", 0]
+    assert "--words and --key exclude each other" in say(*place, "--words", "--key", 0).err
+    assert "--fold-specials goes with --words." in say(*place, "--fold-specials").err

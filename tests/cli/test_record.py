@@ -134,8 +134,7 @@ BAD = [
     (["--text", "a", "--generate", "2", "--target", "b"], 2, "--target and --generate exclude each other"),
     (["--text", "a", "--temperature", "1"], 2, "--temperature goes with --generate"),
     (["--text", "a", "--generate", "2", "--seed", "1"], 2, "--seed goes with a --temperature above 0"),
-    (["--text", "a", "--file", "b"], 2, "--text and --file exclude each other"),
-    (["--text", "a", "--text", "b"], 2, "--text was given 2 times; one is wanted"),
+    (["--text", "a", "--file", "b"], 2, "--text, --file and --texts exclude one another"),
     (["--text", "a", "-o", "there"], 2, "-o was given 2 times; one is wanted"),
     ([], 2, "A text is wanted"),
     (["--text", ""], 1, "The text is empty"),
@@ -252,3 +251,34 @@ def test_only_a_recording_is_replaced(say: Say, folder: Path, tmp_path: Path) ->
     assert load(tmp_path / "look").site(0).tq == 5
     answer = say("record", folder, "--text", "ROMEO", "-o", "")
     assert (answer.code, "-o wants the name of a folder" in answer.err) == (2, True)
+
+
+def test_several_texts_are_runs_of_one_recording(say: Say, folder: Path, tmp_path: Path) -> None:
+    said = say("record", folder, "--text", "ROMEO: light", "--text", "so me", "-o", tmp_path / "two")
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[:2] == [
+        "small: 17 tokens in 2 texts", "2 runs, 4 calls of attention: 4 decoder self"
+    ]  # fmt: skip
+    lines = tmp_path / "texts.txt"
+    lines.write_text("ROMEO: light\n\nso me\n", encoding="utf-8")
+    made = facts(say, "record", folder, "--texts", lines, "--generate", 2, "-o", tmp_path / "many")
+    assert [(one["tokens"], one["written"]) for one in made["texts"]] == [(14, 2), (7, 2)]
+    again = load(tmp_path / "many")
+    assert [run.places[0]["decoder"].generated for run in again.runs] == [12, 5]
+    assert [site.tq for run in again.runs for site in run.sites] == [14, 14, 7, 7]
+
+
+def test_texts_that_do_not_go_together_are_refused(say: Say, folder: Path, tmp_path: Path) -> None:
+    out = ["-o", tmp_path / "x"]
+    said = say("record", folder, "--text", "a", "--texts", "f", *out)
+    assert said.code == 2 and "--text, --file and --texts exclude one another." in said.err
+    assert say("record", folder, "--text", "a", "--text", "", *out).err.startswith("The text is empty.")
+    empty = tmp_path / "none.txt"
+    empty.write_text("\n \n", encoding="utf-8")
+    assert (
+        say("record", folder, "--texts", empty, *out).err
+        == f"{empty} holds no text. A text a line is wanted.\n"
+    )
+    said = say("record", folder, "--text", "a", "--text", "b", "--target", "c", *out)
+    assert said.code == 2 and "--target goes with a single text." in said.err
+    assert not (tmp_path / "x").exists()

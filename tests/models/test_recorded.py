@@ -7,9 +7,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnscope.errors import ModelError
-from attnscope.models import Kept, Subject, Writing, open_model, record_text
-from attnscope.recording import load
+from attnscope.errors import ModelError, RecordingError
+from attnscope.listen import record
+from attnscope.models import (
+    Kept,
+    Subject,
+    Writing,
+    axis_of,
+    open_model,
+    open_recording,
+    record_text,
+    record_texts,
+)
+from attnscope.recording import Places, load
 
 
 def open_quietly(folder: Path) -> Subject:
@@ -122,3 +132,63 @@ def test_a_chat_is_read_in_the_template_of_its_tokeniser(llama: Path) -> None:
     subject.codec._tokenizer.chat_template = "{{ raise_exception('no system here') }}"  # type: ignore[attr-defined]
     with pytest.raises(ModelError, match="no system here"):
         subject.codec.chat(message)
+
+
+@pytest.mark.parametrize("which", ["llama", "t5", "bert"])
+def test_many_texts_are_runs_of_one_recording_each_as_it_is_alone(
+    which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    subject = open_quietly(request.getfixturevalue(which))
+    texts = ["the cat sat on the mat", "light"]
+    where = tmp_path / "many"
+    made, read = record_texts(subject, [subject.encode(text) for text in texts], path=where)
+    again = load(where)
+    assert len(made.runs) == len(again.runs) == 2 and again.places == {}
+    for run, text, encoded in zip(again.runs, texts, read, strict=True):
+        alone, _ = record_text(subject, subject.encode(text))
+        for site, other in zip(run.sites, alone.runs[0].sites, strict=True):
+            assert torch.equal(site.weights(0), other.weights(0))
+            for side in ("rows", "columns"):
+                assert axis_of(again, site, side).tokens == axis_of(alone, other, side).tokens
+        assert run.places[0][run.sites[0].stack].tokens[0] == encoded.tokens[0].to_dict()
+    looks = open_recording(where, name="many")
+    assert [look.text for look in looks] == texts[::-1]  # the last run first
+
+
+def test_many_texts_are_written_on_one_by_one(llama: Path) -> None:
+    subject = open_quietly(llama)
+    recording, read = record_texts(
+        subject, [subject.encode("the cat"), subject.encode("the")], writing=Writing(3)
+    )
+    assert [run.places[0]["decoder"].generated for run in recording.runs] == [
+        len(subject.encode("the cat").ids),
+        1,
+    ]
+    assert [one.written for one in read] == [run.places[0]["decoder"].generated for run in recording.runs]
+
+
+def test_texts_of_a_batch_have_places_of_their_own(llama: Path, tmp_path: Path) -> None:
+    subject = open_quietly(llama)
+    read = [subject.encode("the light"), subject.encode("the cat sat")]
+    size = max(len(one.ids) for one in read)
+    ids = torch.tensor([[0] * (size - len(one.ids)) + one.ids for one in read])
+    with torch.no_grad(), record(subject.module) as recording:
+        subject.module(input_ids=ids, attention_mask=ids.ne(0).long())
+        pad = subject.codec.token(0).to_dict()
+        recording.runs[0].places = [
+            {"decoder": Places((pad,) * (size - len(one.ids)) + tuple(t.to_dict() for t in one.tokens))}
+            for one in read
+        ]
+    again = load(recording.save(tmp_path / "batch"))
+    for batch, one in enumerate(read):
+        tokens = axis_of(again, again.sites[0], "rows", batch=batch).tokens
+        assert [token["text"] for token in tokens][-len(one.ids) :] == [token.text for token in one.tokens]
+
+
+def test_a_picture_has_no_place_among_those_of_a_run(llama: Path, tmp_path: Path) -> None:
+    subject = open_quietly(llama)
+    recording, _ = record_texts(subject, [subject.encode("the light")])
+    picture = b"\x89PNG\r\n\x1a\n"
+    recording.runs[0].places = [{"decoder": Places([{"text": "a"}], picture=picture, grid=(1, 1))}]
+    with pytest.raises(RecordingError, match=r"The places of run 0 have a picture\. A picture in recording"):
+        recording.save(tmp_path / "x")

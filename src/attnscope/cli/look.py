@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     "--top", type=click.IntRange(min=1), metavar="N", help="Print the N largest weights, largest first."
 )
 @click.option(
+    "--words", is_flag=True, help="From word to word: sums over key tokens, means over query tokens."
+)
+@click.option("--fold-specials", is_flag=True, help="With --words: all special tokens as one.")
+@click.option(
     "--cut", is_flag=True, help="Where the text is too long, take as much of its beginning as fits."
 )
 @click.option(
@@ -51,6 +55,8 @@ def command(
     query: int,
     key: int | None,
     top: int | None,
+    words: bool,
+    fold_specials: bool,
     cut: bool,
     save: str | None,
     as_json: bool,
@@ -67,6 +73,10 @@ def command(
         raise click.UsageError("--json and --csv exclude each other.")
     if top is not None and key is not None:
         raise click.UsageError("--top and --key exclude each other: --top is for a row, --key for one cell.")
+    if words and key is not None:
+        raise click.UsageError("--words and --key exclude each other: a word's weight is a sum of cells.")
+    if fold_specials and not words:
+        raise click.UsageError("--fold-specials goes with --words.")
     if save == "":
         raise click.UsageError("--save wants the name of a folder.")
     given = read_text(text, file)
@@ -81,7 +91,10 @@ def command(
     site = rows.site(look.recording, layer, stack)
     rows.check_head(site, head)
     i = rows.position(query, site.tq, "query")
-    if key is not None:
+    if words:
+        row = rows.word_row(look, site, head, i, specials="fold" if fold_specials else "mark", top=top)
+        printing.print_row(row, form)
+    elif key is not None:
         cell = rows.cell(look, site, head, i, rows.position(key, site.tk, "key"))
         printing.print_cell(cell, form)
     else:

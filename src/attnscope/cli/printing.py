@@ -117,7 +117,10 @@ def _title(place: dict[str, Any]) -> str:
 
 
 def _facts(row: dict[str, Any]) -> str:
-    facts = [f"{row['seen']:,} keys visible", f"entropy {row['entropy']:.4f} nats"]
+    facts = [
+        f"{row['seen']:,} {'words' if row.get('words') else 'keys'} visible",
+        f"entropy {row['entropy']:.4f} nats",
+    ]
     if row["sink"]:
         facts.append(f"{row['sink']:.4f} of the row goes to a learned sink")
     facts.append(certified(row))

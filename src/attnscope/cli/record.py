@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnscope.cli.progress import line
-from attnscope.cli.texts import model_options, once, read_text, text_options
+from attnscope.cli.texts import many_texts_options, model_options, once, read_texts
 
 if TYPE_CHECKING:
     from attnscope.models import Subject
@@ -48,7 +48,7 @@ NUMBERS = Numbers()
 
 @click.command()
 @click.argument("model")
-@text_options
+@many_texts_options
 @click.option(
     "--target", metavar="T", help="Of an encoder with a decoder: what the decoder reads. Default: its answer."
 )
@@ -86,7 +86,8 @@ NUMBERS = Numbers()
 def command(
     *,
     model: str,
-    text: str | None,
+    text: tuple[str, ...],
+    texts: str | None,
     file: str | None,
     target: str | None,
     generate: int | None,
@@ -101,26 +102,32 @@ def command(
     dtype: str | None,
     attention: str | None,
 ) -> None:
-    """Record a model on a text, or while it writes one, to a folder.
+    """Record a model on a text or several, or while it writes, to a folder.
 
     MODEL is embedded, lesson, lesson-no-positions, a folder, or a Hugging Face hub id. What it computes stays
     the same, bit for bit. `attnscope info FOLDER` and `attnscope app FOLDER` read what is written.
     """
-    given = _given(text, file, out)
+    given = _given(text, file, texts, out)
     _check_together(target, generate, temperature, seed)
-    from attnscope.models import Kept, Writing, open_model, record_text
+    if target is not None and len(given) > 1:
+        raise click.UsageError("--target goes with a single text.")
+    from attnscope.models import Kept, Writing, open_model, record_text, record_texts
     from attnscope.recording.writing import check_place
 
     folder = Path(out).expanduser()
     check_place(folder)
     subject = open_model(model, dtype=dtype, attention=attention)
-    encoded = _encoded(subject, given, target, chat)
-    writing = None if generate is None else Writing(generate, temperature or 0.0, seed or 0)
+    encoded = [_encoded(subject, one, target, chat) for one in given]
+    how: dict[str, Any] = {
+        "writing": None if generate is None else Writing(generate, temperature or 0.0, seed or 0),
+        "kept": Kept(layers, heads, keep), "path": folder, "progress": _progress(),
+    }  # fmt: skip
     _say_room(subject, encoded, folder, generate or 0, (keep, layers, heads))
-    recording, encoded = record_text(
-        subject, encoded, writing=writing, kept=Kept(layers, heads, keep), path=folder, progress=_progress()
-    )
-    facts = _facts(recording, encoded, folder)
+    if len(encoded) == 1:
+        recording, read = record_text(subject, encoded[0], **how)
+        facts = _facts(recording, [read], folder)
+    else:
+        facts = _facts(*record_texts(subject, encoded, **how), folder)
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
@@ -130,7 +137,7 @@ def command(
 
 def _say_room(
     subject: Subject,
-    encoded: Encoded,
+    texts: list[Encoded],
     folder: Path,
     written: int,
     kept: tuple[str, list[int] | None, list[int] | None],
@@ -142,19 +149,20 @@ def _say_room(
 
     keep, layers, heads = kept
     wanted = Wanted(keep, None if layers is None else frozenset(layers), heads)
-    about = expected_bytes(subject.module, 1, len(encoded.tokens) + written, wanted)
+    tokens = sum(len(one.tokens) + written for one in texts)
+    about = expected_bytes(subject.module, 1, tokens, wanted)
     if about is not None:
         need(folder, about)
     said = "How much this takes is not known beforehand" if about is None else f"About {size(about)}"
     click.echo(f"{said}; {size(free_at(folder))} free", err=True)
 
 
-def _given(text: str | None, file: str | None, out: str) -> str:
+def _given(text: tuple[str, ...], file: str | None, texts: str | None, out: str) -> list[str]:
     if out == "":
         raise click.UsageError("-o wants the name of a folder.")
-    given = read_text(text, file)
-    if given is None:
-        raise click.UsageError("A text is wanted: --text T or --file FILE.")
+    given = read_texts(text, file, texts)
+    if not given:
+        raise click.UsageError("A text is wanted: --text T, --file FILE or --texts FILE.")
     return given
 
 
@@ -216,13 +224,11 @@ def _progress() -> Callable[[int, str], None] | None:
     return told
 
 
-def _facts(recording: Recording, encoded: Encoded, folder: Path) -> dict[str, Any]:
-    from attnscope.models.tokens import spelled
-
+def _facts(recording: Recording, texts: list[Encoded], folder: Path) -> dict[str, Any]:
     sites = [site for run in recording.runs for site in run.sites]
     certificates = [site.certificate for site in sites if site.certificate is not None]
-    read = encoded.tokens if encoded.answer is None else encoded.answer
-    written = 0 if encoded.written is None else len(read) - encoded.written
+    own = [_text_facts(one) for one in texts]
+    answers = [one["answer"] for one in own if one["answer"] is not None]
     return {
         "folder": str(folder),
         "bytes": sum(file.stat().st_size for file in folder.iterdir()),
@@ -231,13 +237,28 @@ def _facts(recording: Recording, encoded: Encoded, folder: Path) -> dict[str, An
         "runs": len(recording.runs),
         "sites": len(sites),
         "kinds": dict(Counter(f"{site.stack} {site.kind}" for site in sites)),
+        "tokens": sum(one["tokens"] for one in own),
+        "answer": sum(answers) if answers else None,
+        "written": sum(one["written"] for one in own),
+        "text_written": own[0]["text_written"] if len(own) == 1 else None,
+        "texts": own if len(own) > 1 else None,
+        "verdicts": dict(Counter(v for one in certificates for batch in one.verdict for v in batch)),
+        "missing": [vars(one) for one in recording.missing],
+        "next": shlex.join(["attnscope", "app", str(folder)]),
+    }
+
+
+def _text_facts(encoded: Encoded) -> dict[str, Any]:
+    """Return how many tokens a text has, and what the model wrote after it."""
+    from attnscope.models.tokens import spelled
+
+    read = encoded.tokens if encoded.answer is None else encoded.answer
+    written = 0 if encoded.written is None else len(read) - encoded.written
+    return {
         "tokens": len(encoded.tokens),
         "answer": None if encoded.answer is None else len(encoded.answer),
         "written": written,
         "text_written": spelled(token.raw for token in read[len(read) - written :]) if written else None,
-        "verdicts": dict(Counter(v for one in certificates for batch in one.verdict for v in batch)),
-        "missing": [vars(one) for one in recording.missing],
-        "next": shlex.join(["attnscope", "app", str(folder)]),
     }
 
 
@@ -249,6 +270,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         count += f" and {facts['answer']:,} of the decoder"
     if facts["written"]:
         count += f", {facts['written']:,} of them written by the model"
+    if facts["texts"] is not None:
+        count += f" in {len(facts['texts']):,} texts"
     runs = "1 run" if facts["runs"] == 1 else f"{facts['runs']:,} runs"
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
     verdicts = ", ".join(f"{number:,} {word}" for word, number in sorted(facts["verdicts"].items()))
@@ -260,4 +283,5 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{facts['folder']}: {size(facts['bytes'])}",
         f"To look at it: {facts['next']}",
     ]
-    return [*([f"wrote: {facts['text_written']!r}"] if facts["text_written"] else []), *lines]
+    wrote = [one["text_written"] for one in facts["texts"] or [facts]]
+    return [*(f"wrote: {text!r}" for text in wrote if text), *lines]

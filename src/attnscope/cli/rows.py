@@ -9,6 +9,7 @@ from attnscope.core.fold import summarize
 from attnscope.errors import NotKept, ShapeError
 from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, row_of
+from attnscope.models.words import Specials, word_weights, words_of
 from attnscope.recording import Recording, Site
 
 
@@ -74,17 +75,50 @@ def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) ->
             zip(look.axis(site, "columns").tokens, values.tolist(), strict=True)
         )
     ]
-    if top is not None:
-        seen = [key for key in keys if key["weight"] is not None]
-        keys = sorted(seen, key=lambda key: -key["weight"])[:top]
     return {
         **_place(look, site, head, i),
         "seen": int((values != HIDDEN).sum()),
         "entropy": float(summary.entropy[0, at, 0]),
         "sink": float(summary.sink[0, at, 0]),
         "bit_equal": look.bit_equal,
-        "row": keys,
+        "row": _largest(keys, top),
     }
+
+
+def word_row(
+    look: Look, site: Site, head: int, i: int, *, specials: Specials = "mark", top: int | None = None
+) -> dict[str, Any]:
+    """Return the weights of the word that holds query `i`, to every word: sums over keys, means over queries.
+
+    The entropy is that of the row as it is shown. Raises what word_weights raises.
+    """
+    words = words_of(look.axis(site, "rows").tokens, specials)
+    at = next(n for n, word in enumerate(words) if i in word.places)
+    found = word_weights(look.recording, site, head, at, specials=specials)
+    keys = [
+        {"j": word.places[0], "token": word.to_dict(), "weight": float(weight) if seen else None}
+        for word, weight, seen in zip(found.columns, found.weights[0], found.visible[0], strict=True)
+    ]
+    weights = found.weights[0][found.weights[0] > 0]
+    sink = site.summary().sink[0, site.head_at(head), list(words[at].places)]
+    return {
+        **_place(look, site, head, words[at].places[0]),
+        "query": words[at].to_dict(),
+        "seen": int(found.visible[0].sum()),
+        "entropy": float(-(weights * weights.log()).sum()),
+        "sink": float(sink.mean()),
+        "bit_equal": look.bit_equal,
+        "words": True,
+        "row": _largest(keys, top),
+    }
+
+
+def _largest(keys: list[dict[str, Any]], top: int | None) -> list[dict[str, Any]]:
+    """Return all keys, or the visible ones of the largest weight, largest first."""
+    if top is None:
+        return keys
+    seen = [key for key in keys if key["weight"] is not None]
+    return sorted(seen, key=lambda key: -key["weight"])[:top]
 
 
 def cell(look: Look, site: Site, head: int, i: int, j: int) -> dict[str, Any]:

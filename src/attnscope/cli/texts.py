@@ -32,6 +32,21 @@ def text_options(command: F) -> F:
     return click.option("--text", metavar="T", multiple=True, callback=once, help="The text itself.")(command)
 
 
+def many_texts_options(command: F) -> F:
+    """Add --text, which may be given more than once, --texts and --file to a command."""
+    command = click.option(
+        "--file", metavar="FILE", multiple=True, callback=once,
+        help="Take the text from a UTF-8 file; - is standard input.",
+    )(command)  # fmt: skip
+    command = click.option(
+        "--texts", metavar="FILE", multiple=True, callback=once,
+        help="Take many texts from a UTF-8 file, a line each; - is standard input.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--text", metavar="T", multiple=True, help="The text itself; several are several runs."
+    )(command)
+
+
 def model_options(command: F) -> F:
     """Add --dtype and --attention to a command."""
     command = click.option(
@@ -61,6 +76,25 @@ def read_text(text: str | None, file: str | None) -> str | None:
     if found == "":
         raise EmptyText(f"{name} is empty", wanted="At least one character is wanted")
     return found
+
+
+def read_texts(text: tuple[str, ...], file: str | None, texts: str | None) -> list[str]:
+    """Return the texts that were named: each --text, the one of --file, or each line of --texts that is not
+    blank. EmptyText where one is empty or a file holds none, TextError where a file cannot be read.
+    """
+    if sum(map(bool, (text, file is not None, texts is not None))) > 1:
+        raise click.UsageError("--text, --file and --texts exclude one another.")
+    if texts is not None:
+        if texts == "":
+            raise click.UsageError("--texts wants the name of a file; - is standard input.")
+        found = [line for line in (read_text(None, texts) or "").split("\n") if line.strip()]
+        if not found:
+            raise EmptyText(f"{texts} holds no text", wanted="A text a line is wanted")
+        return found
+    if text:
+        return [one for given in text if (one := read_text(given, None)) is not None]
+    one = read_text(None, file)
+    return [] if one is None else [one]
 
 
 def _read(path: Path) -> bytes:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from attnscope.comparison.matching import common_blocks
-from attnscope.models.tokens import raw_of
+from attnscope.models.tokens import length_of, raw_of
 
 Letter = tuple[str, int, int]
 """A letter, the first token that holds some of it, and the last."""
@@ -47,7 +47,7 @@ def letters(tokens: Sequence[Mapping[str, Any]]) -> list[Letter]:
     found: list[Letter] = []
     at = 0
     while at < len(data):
-        size = _length(data[at])
+        size = length_of(data[at])
         try:
             letter = data[at : at + size].decode()
         except UnicodeDecodeError:
@@ -58,11 +58,6 @@ def letters(tokens: Sequence[Mapping[str, Any]]) -> list[Letter]:
             found += [(part, owner[at], owner[last]) for part in letter.casefold()]
         at += size
     return found
-
-
-def _length(lead: int) -> int:
-    """Return the bytes of a UTF-8 character by its first one."""
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
 def _ends(found: Sequence[Letter], at: int) -> bool:

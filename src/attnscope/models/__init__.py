@@ -7,12 +7,12 @@ from attnscope.models.looking import Look
 from attnscope.models.opened import open_recording
 from attnscope.models.opening import open_model, shipped_models
 from attnscope.models.predictions import Prediction
-from attnscope.models.recorded import Kept, record_text
+from attnscope.models.recorded import Kept, record_text, record_texts
 from attnscope.models.subject import Description, Subject
 from attnscope.models.tokens import Token
 from attnscope.models.writing import Writing
 
 __all__ = [
     "Axis", "Description", "Kept", "Look", "Prediction", "Subject", "Token", "Writing", "axis_of",
-    "open_model", "open_recording", "record_text", "shipped_models",
+    "open_model", "open_recording", "record_text", "record_texts", "shipped_models",
 ]  # fmt: skip

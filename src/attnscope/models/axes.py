@@ -31,7 +31,7 @@ def axis_of(recording: Recording, site: Site, side: str, *, batch: int = 0) -> A
     """Return what stands along "rows" or "columns" of a site, for one text of the batch."""
     stack, first = side_of(site, side), first_of(site, side)
     size = site.tq if side == "rows" else site.tk
-    known = places_of(recording, site, side) if batch == 0 else None
+    known = places_of(recording, site, side, batch=batch)
     if known is not None:
         return _cut(known, stack, first, size)
     given = _given(recording, site, side, batch)

@@ -10,7 +10,7 @@ import torch
 from attnscope.errors import EmptyText, ModelError, UnknownCharacter
 from attnscope.models import tokens as marks
 from attnscope.models.encoded import Encoded
-from attnscope.models.pieces import Span, read_piece, read_tokens
+from attnscope.models.pieces import Span, continued, read_piece, read_row, read_tokens
 from attnscope.models.spelling import spelling_of
 from attnscope.models.texts import longest_prefix, too_long, without_surrogates
 from attnscope.models.tokens import Token
@@ -36,7 +36,7 @@ class CharacterCodec:
             raise self._unknown(text, unknown)
         ids = [self._numbers[character] for character in text]
         tokens = [marks.of_text(number, character) for number, character in zip(ids, text, strict=True)]
-        return Encoded(ids, tokens, {"ids": torch.tensor([ids])}, text)
+        return Encoded(ids, continued(tokens), {"ids": torch.tensor([ids])}, text)
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> Encoded:
         """Refuse: characters alone make no chat."""
@@ -45,6 +45,11 @@ class CharacterCodec:
     def token(self, token_id: int) -> Token:
         """Return the token of one id."""
         return marks.of_text(token_id, self._characters[token_id])
+
+    def row(self, ids: Sequence[int], after: Token | None = None) -> list[Token]:
+        """Return the tokens of ids that follow one another, and `after`."""
+        found = [self.token(one) for one in ids]
+        return continued(found) if after is None else continued([after, *found])[1:]
 
     def fitting(self, text: str) -> str:
         """Return the first characters, as many as fit."""
@@ -110,6 +115,10 @@ class HuggingFaceCodec:
     def token(self, token_id: int) -> Token:
         """Return the token of one id."""
         return read_piece(self._tokenizer, self._spelling, token_id)
+
+    def row(self, ids: Sequence[int], after: Token | None = None) -> list[Token]:
+        """Return the tokens of ids that follow one another, and `after`."""
+        return read_row(self._tokenizer, self._spelling, ids, after)
 
     def fitting(self, text: str) -> str:
         """Return the longest prefix of whole tokens within the limit, special tokens counted."""

@@ -55,6 +55,10 @@ class Codec(Protocol):
         """Return the token of one id alone."""
         ...
 
+    def row(self, ids: Sequence[int], after: Token | None = None) -> list[Token]:
+        """Return the tokens of ids that follow one another, and `after`, as a model writes them."""
+        ...
+
     def fitting(self, text: str) -> str:
         """Return the longest prefix, cut where a token ends, that the model can read."""
         ...

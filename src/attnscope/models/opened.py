@@ -46,7 +46,9 @@ def _text(recording: Recording, run: Run, batch: int) -> str:
     """Return the text as it was given, where it was kept, else what its tokens spell: "" for patches of a
     picture, whose names are no text.
     """
-    given = recording.model.get("text")
+    given, listed = recording.model.get("text"), recording.model.get("texts")
+    if isinstance(listed, list) and run.places and run.index < len(listed) == len(recording.runs):
+        given = listed[run.index]
     if isinstance(given, str) and batch == 0:
         return given
     axis = axis_of(recording, run.sites[0], "columns", batch=batch)

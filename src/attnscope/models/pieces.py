@@ -37,7 +37,7 @@ def read_tokens(
         found = found if sliced is None else sliced
     if isinstance(spelling, Marked | ByteAlphabet):
         found = _without_added_space(text, found)
-    return _continued(spelling, found)
+    return found if isinstance(spelling, WordPiece) else continued(found)
 
 
 def read_piece(tokenizer: Any, spelling: Spelling, token_id: int) -> Token:
@@ -45,6 +45,16 @@ def read_piece(tokenizer: Any, spelling: Spelling, token_id: int) -> Token:
     piece = tokenizer.convert_ids_to_tokens([token_id])[0]
     added, specials = tokenizer.added_tokens_decoder, set(tokenizer.all_special_ids)
     return _read(spelling, added, specials, token_id, "" if piece is None else piece)
+
+
+def read_row(
+    tokenizer: Any, spelling: Spelling, ids: Sequence[int], after: Token | None = None
+) -> list[Token]:
+    """Return the tokens of ids that follow one another, and `after`, as a model writes them."""
+    found = [read_piece(tokenizer, spelling, token_id) for token_id in ids]
+    if isinstance(spelling, WordPiece):
+        return found
+    return continued(found) if after is None else continued([after, *found])[1:]
 
 
 def _read(spelling: Spelling, added: dict[int, Any], specials: set[int], token_id: int, piece: str) -> Token:
@@ -88,10 +98,8 @@ def _without_added_space(text: str, found: list[Token]) -> list[Token]:
     return [*found[:first], plain, *found[first + 1 :]]
 
 
-def _continued(spelling: Spelling, found: list[Token]) -> list[Token]:
-    """Mark the tokens that go on inside the word of the token before."""
-    if isinstance(spelling, WordPiece):
-        return found
+def continued(found: list[Token]) -> list[Token]:
+    """Return tokens that spell a text without a gap, marked where they go on in the word before."""
     result = found[:1]
     for before, token in pairwise(found):
         joined = _ends_in_word(before) and _starts_in_word(token)

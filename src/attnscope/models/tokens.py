@@ -84,6 +84,15 @@ def raw_of(token: Mapping[str, Any]) -> bytes:
     return bytes.fromhex("".join(token["bytes"])) if token["bytes"] else str(token["text"]).encode()
 
 
+def length_of(lead: int) -> int:
+    """Return how many bytes a UTF-8 character has, by its first one.
+
+    >>> [length_of(character.encode()[0]) for character in "aé光🌲"]
+    [1, 2, 3, 4]
+    """
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
 def special(token_id: int, name: str) -> Token:
     """Return the token of that name, which stands for no text."""
     return Token(token_id, name, "special", None, False, f"special token {name.strip('<>[]|')}")

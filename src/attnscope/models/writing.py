@@ -101,7 +101,7 @@ class HuggingFaceWriter:
             ids = self._module.generate(**encoded.inputs, **self._options(encoded, how))[0].tolist()
         if self._answers:
             return self._answered(encoded, ids, written=1)
-        more = [self._codec.token(one) for one in ids[read:]]
+        more = self._codec.row(ids[read:], encoded.tokens[-1])
         inputs = {**encoded.inputs, "input_ids": torch.tensor([ids])}
         text = encoded.text + spelled(token.raw for token in more)
         tokens = [*encoded.tokens, *more]
@@ -134,7 +134,7 @@ class HuggingFaceWriter:
 
     def _answered(self, encoded: Encoded, ids: list[int], written: int | None = None) -> Encoded:
         inputs = {**encoded.inputs, "decoder_input_ids": torch.tensor([ids])}
-        answer = [self._codec.token(one) for one in ids]
+        answer = self._codec.row(ids)
         return replace(encoded, inputs=inputs, answer=answer, written=written)
 
     def _options(self, encoded: Encoded, how: Writing) -> dict[str, Any]:

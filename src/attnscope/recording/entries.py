@@ -72,9 +72,14 @@ RECORDING: dict[str, Says] = {
     "places": lambda value: isinstance(value, dict),
 }
 MISSING: dict[str, Says] = {"layer": _or_none(_whole), "name": _word, "reason": _word}
-RUN: dict[str, Says] = {"index": _whole, "name": _word, "forwards": _whole}
+RUN: dict[str, Says] = {
+    "index": _whole,
+    "name": _word,
+    "forwards": _whole,
+    "texts": _list_of(lambda value: isinstance(value, dict)),
+}
 
-LATER = {"segment": 0, "forwards": 1, "places": {}}
+LATER = {"segment": 0, "forwards": 1, "places": {}, "texts": []}
 """What manifests of older versions leave out."""
 
 
@@ -100,7 +105,11 @@ def recording_from(
                     if fault.file == NAME:
                         raise
                     found(fault)
-            runs.append(Run(own["index"], own["name"], sites, own["forwards"]))
+            texts = [
+                {stack: _places(home.path, stack, plain) for stack, plain in text.items()}
+                for text in own["texts"]
+            ]
+            runs.append(Run(own["index"], own["name"], sites, own["forwards"], texts))
         missing = [NotShown(**_checked(one, MISSING, "a layer")) for one in said["missing"]]
         places = {}
         for stack, plain in said["places"].items():

@@ -10,12 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnscope.errors import BrokenRecording
+from attnscope.errors import BrokenRecording, RecordingError
 from attnscope.recording.files import CHANGED, broken, parsed, read_whole
 from attnscope.recording.packing import dtype_name
 
 if TYPE_CHECKING:
-    from attnscope.recording.recording import Recording
+    from attnscope.recording.recording import Recording, Run
     from attnscope.recording.site import Site
 
 NAME = "manifest.json"
@@ -49,10 +49,20 @@ def describe(recording: Recording) -> dict[str, Any]:
                 "name": run.name,
                 "forwards": run.forwards,
                 "sites": [facts(site) for site in run.sites],
+                **({"texts": _texts(run)} if run.places else {}),
             }
             for run in recording.runs
         ],
     }
+
+
+def _texts(run: Run) -> list[dict[str, Any]]:
+    """The places of each text of a run. Raises RecordingError for a picture, which has no file there."""
+    if any(places.picture is not None for text in run.places for places in text.values()):
+        raise RecordingError(
+            f"The places of run {run.index} have a picture", wanted="A picture in recording.places"
+        )
+    return [{stack: places.to_dict() for stack, places in text.items()} for text in run.places]
 
 
 def facts(site: Site) -> dict[str, Any]:

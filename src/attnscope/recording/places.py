@@ -103,8 +103,15 @@ def first_of(site: Site, side: str) -> int:
     return (site.offset or 0) if side == "rows" and site.kind == "self" else 0
 
 
-def places_of(recording: Recording, site: Site, side: str) -> Places | None:
-    """The places along a side of a site; None where none were kept that reach as far as it does."""
-    known = recording.places.get(side_of(site, side))
+def places_of(recording: Recording, site: Site, side: str, *, batch: int = 0) -> Places | None:
+    """The places along a side of a site, for one text of its batch: those of its run, else, for the first
+    text, those of the recording. None where none were kept that reach as far as the side does.
+    """
+    stack = side_of(site, side)
+    run = next((run for run in recording.runs if run.places and site in run.sites), None)
+    if run is not None:
+        known = run.places[batch].get(stack) if batch < len(run.places) else None
+    else:
+        known = recording.places.get(stack) if batch == 0 else None
     size = site.tq if side == "rows" else site.tk
     return known if known is not None and len(known.tokens) >= first_of(site, side) + size else None

@@ -26,13 +26,15 @@ class NotShown:
 @dataclass(eq=False)
 class Run:
     """One forward of the model, or one whole generate(). name: the module that was called, "" for the whole
-    model.   forwards: how many forwards it made.
+    model.   forwards: how many forwards it made.   places: for each text of its batch what stands at the
+    positions of each stack, where that is known and is not that of the whole recording.
     """
 
     index: int
     name: str = ""
     sites: list[Site] = field(default_factory=list)
     forwards: int = 1
+    places: list[dict[str, Places]] = field(default_factory=list)
 
     def site(
         self, layer: int, kind: str = "self", stack: str = "decoder", *, order: int | None = None
