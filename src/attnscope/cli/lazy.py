@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("attnscope.cli.verify", "Compare every file of a saved recording with its checksums."),
     "map": ("attnscope.cli.map", "Draw one head of a saved recording, or any part of it."),
     "cells": ("attnscope.cli.cells", "List the largest weights of a saved recording, with their tokens."),
+    "knockout": ("attnscope.cli.knockout", "Run a model on a text without a weight, rows or a whole head."),
     "compare": ("attnscope.cli.compare", "Rank the heads of two recordings by how much they differ."),
     "lesson": ("attnscope.cli.lesson", "Print the lesson's experiments, or write the lesson as one file."),
     "check": ("attnscope.cli.check", "Say which engine computes here, and prove what it computes."),

@@ -4,7 +4,7 @@ asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,8 @@ from attnscope.knocking.cut import Cut
 from attnscope.knocking.moved import Moved, Shifted, moved_by, shifted_by
 from attnscope.knocking.removal import Place, Removal
 from attnscope.knocking.result import Knockout, Nothing, TakenOut
-from attnscope.listen.changing import Change, Changing
+from attnscope.listen.call import Call
+from attnscope.listen.changing import Change, Changing, Write
 from attnscope.listen.record import listening, refuse_compiled
 from attnscope.recording import Site
 from attnscope.recording.asked import index_of
@@ -69,8 +70,7 @@ class Bench:
         self.model = getattr(self.model, "_orig_mod", self.model)
         self._tell("Running the model as it is", 0)
         self.whole = self._answer()
-        self._tell("Running it with nothing taken out", 1)
-        heard, again = self._changed(lambda call, name, order: ())
+        heard, again = self._changed(lambda call, name, order: (), "Running it with nothing taken out", 1)
         self.calls, self.why_not = heard.calls, heard.why_not
         if not self.calls:
             raise _nothing_to_change(self.model, self.why_not)
@@ -82,12 +82,11 @@ class Bench:
         Raises RecordingError for a call that is not there, ShapeError for a head, row or column that is not,
         Uncertified for cells of a head whose rows do not re-add.
         """
-        self._tell("Running it without", 2)
         by_place: dict[Place, list[tuple[int, Cut]]] = {}
         for number, cut in enumerate(cuts):
             by_place.setdefault(self._place(cut), []).append((number, cut))
         removal = Removal(by_place)
-        after = self._changed(removal)[1]
+        after = self._changed(removal, "Running it without", 2)[1]
         missed = [place for place in by_place if place not in removal.labels]
         if missed:
             raise RecordingError(
@@ -140,8 +139,15 @@ class Bench:
             f"No call of attention of {place[0]!r:.80} can be changed{said}", wanted=f"One of {shown}"
         )
 
-    def _changed(self, change: Change) -> tuple[Changing, Answer]:
-        session = Changing(self.model, change)
+    def _changed(self, change: Change, text: str, done: int) -> tuple[Changing, Answer]:
+        """What a forward gives with its calls changed; its progress is told at every call, to be left
+        there."""
+
+        def told(call: Call, name: str, order: int) -> Iterable[Write]:
+            self._tell(text, done)
+            return change(call, name, order)
+
+        session = Changing(self.model, told)
         with listening(session):
             return session, self._answer()
 

@@ -55,18 +55,13 @@ class Cut:
         """Whether the output of the rows is taken out as a whole, and not some of their cells."""
         return self.cols is None
 
-    @property
-    def one_row(self) -> int | None:
-        """The row, where one was named."""
-        return self.rows if isinstance(self.rows, int) else None
-
     def within(self, call: Call) -> Cut:
         """The same with numbers and slices that the call has. Raises ShapeError."""
         b, h, tq, _ = call.q.shape
         return replace(
             self,
             head=index_of(self.head, h, "head"),
-            rows=cut_of(self.rows, tq, "row"),
+            rows=None if self.rows is None else cut_of(self.rows, tq, "row"),
             cols=None if self.cols is None else cut_of(self.cols, call.k.shape[2], "column"),
             batch=None if self.batch is None else index_of(self.batch, b, "text of the batch"),
         )

@@ -24,6 +24,7 @@ from attnscope.listen.call import Call
 from attnscope.listen.changing import Write
 from attnscope.listen.collect import head_of, label_of
 from attnscope.listen.naming import Label
+from attnscope.recording.asked import cut_of
 
 CELLS = 2**22
 """Cells of a grid of rows that are looked at together: 32 MB in float64."""
@@ -78,7 +79,7 @@ class Removal:
         for number, _ in cuts:
             self.verdicts[number] = verdict
             self.weights[number] = torch.zeros(b, tq, dtype=bound.dtype)
-        for rows in _blocks(_hull(cuts), b * tk):
+        for rows in _blocks(_hull(cuts, tq), b * tk):
             weights = weights_of_rows(bound, rows, matched.reach)[:, 0]  # (b r tk)
             for (number, _), mask in zip(cuts, masks, strict=True):
                 lost = weights.masked_fill(_stays(mask, bound, rows), 0.0).sum(dim=-1)
@@ -103,7 +104,7 @@ def _rows(
 
 def _whole(call: Call, name: str, cut: Cut, label: Label) -> Write:
     """The whole output of some rows: 0, or the head's mean output."""
-    where = (cut.texts(call.q.shape[0]), cut.head, cut.rows)
+    where = (cut.texts(call.q.shape[0]), cut.head, cut_of(cut.rows, call.q.shape[2], "row"))
     if cut.how != "mean":
         return where, 0.0
     part, bound, _ = head_of(call, cut.head, name=name)
@@ -156,10 +157,11 @@ def _stays(mask: Mask, bound: Bound, rows: slice) -> Tensor:
     return seen.tile(rows, slice(0, tk))[:, 0]
 
 
-def _hull(cuts: Sequence[tuple[int, Cut]]) -> slice:
+def _hull(cuts: Sequence[tuple[int, Cut]], tq: int) -> slice:
     """The rows from the first to the last of which cells are taken out."""
-    spans = [cut.rows for _, cut in cuts if isinstance(cut.rows, slice) and cut.rows.start < cut.rows.stop]
-    return slice(min(s.start for s in spans), max(s.stop for s in spans)) if spans else slice(0, 0)
+    spans = [cut_of(cut.rows, tq, "row") for _, cut in cuts]
+    some = [one for one in spans if one.start < one.stop]
+    return slice(min(s.start for s in some), max(s.stop for s in some)) if some else slice(0, 0)
 
 
 def _blocks(rows: slice, width: int) -> Iterator[slice]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
+from typing import Any
 
 from torch import Tensor
 
 from attnscope.errors import ModelError, ShapeError
 from attnscope.knocking.cut import Cut
 from attnscope.knocking.moved import Likeliest, Moved, Shifted
+from attnscope.plain import plain
 from attnscope.recording.asked import index_of
 
 Name = Callable[[int], str]
@@ -60,6 +63,20 @@ class TakenOut:
     weights: Tensor | None = field(default=None, repr=False)
     verdict: tuple[str, ...] | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """The cut as JSON values; rows and columns as [first, end], None for all."""
+        cut = self.cut
+        spans = {
+            name: [one.start, one.stop] if isinstance(one, slice) else one
+            for name, one in (("rows", cut.rows), ("cols", cut.cols))
+        }
+        verdict = None if self.verdict is None else list(self.verdict)
+        return {
+            "site": cut.site, "order": cut.order, "call": self.call, "layer": self.layer, "head": cut.head,
+            **spans, "how": cut.how, "batch": cut.batch, "weight": self.weight, "verdict": verdict,
+            "words": str(self),
+        }  # fmt: skip
+
     @property
     def weight(self) -> float | None:
         """The largest weight that a row lost: of a single cell its own."""
@@ -68,7 +85,7 @@ class TakenOut:
     def __str__(self) -> str:
         cut = self.cut
         rows, cols = _span(cut.rows, "query", "queries"), _span(cut.cols, "key", "keys")
-        part = ", ".join(filter(None, (rows, cols))) or "whole"
+        part = ", ".join(filter(None, (rows, cols))) or "the whole head"
         layer = f"Layer {self.layer}" if self.layer is not None else f"Call {self.call}"
         lost = "" if self.weight is None else f"; weight {self.weight:.3g}"
         return f"{layer}, head {cut.head} of {cut.site}, {part}: {_way(cut)}{lost}"
@@ -156,6 +173,25 @@ class Knockout:
             self._tokens(moved.before, batch, at, top), self._tokens(moved.after, batch, at, top),
         )  # fmt: skip
 
+    def to_dict(self, position: int | None = None, *, batch: int = 0, top: int = _SHOWN) -> dict[str, Any]:
+        """What is told of one text as JSON values: the cuts, the check of nothing, how far the answer moved
+        at every position, and the likeliest tokens at one.
+        """
+        told: dict[str, Any] = {
+            "taken_out": [one.to_dict() for one in self.taken_out],
+            "nothing": {"bit_equal": self.nothing.bit_equal, "largest": self.nothing.largest},
+            "warning": WARNING,
+        }
+        if self.moved is None:
+            states = self.states
+            parts = {} if states is None else {"length": states.length, "share": states.share}
+            at = self.position(batch) if position is None else position
+            return told | {"answers": "states", "next": {"position": at}} | _of_text(parts, batch)
+        names = ("kl", "variation", "realised")
+        moved: dict[str, Tensor | None] = {name: getattr(self.moved, name) for name in names}
+        found = self.at(position, batch=batch, top=top)
+        return told | {"answers": "logits", "next": plain(found)} | _of_text(moved, batch)
+
     def __str__(self) -> str:
         lines = [str(one) for one in self.taken_out] or ["Nothing was taken out"]
         if self.moved is None:
@@ -209,6 +245,14 @@ class Knockout:
         each = {token.id: token for token in (*found.before, *found.after)}
         rows = [(repr(one.text), f"{one.before:.4f}", f"{one.after:.4f}") for one in each.values()]
         return [("token", "before", "after"), *rows]
+
+
+def _of_text(columns: Mapping[str, Tensor | None], batch: int) -> dict[str, Any]:
+    """One text's numbers at every position, null where there is none."""
+    return {
+        name: None if values is None else [x if math.isfinite(x) else None for x in values[batch].tolist()]
+        for name, values in columns.items()
+    }
 
 
 def _single(rows: object) -> int | None:
