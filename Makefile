@@ -70,7 +70,7 @@ format: $(test.ok)
 	@$(python) -m ruff format --quiet .
 	@$(python) -m ruff check --fix --quiet .
 
-## Measure speed and memory, in pairs, and print the table that the README quotes.
+## Measure speed and memory, and print every bound beside what was measured; ARGS="fold --rounds 9".
 bench: $(test.ok) $(native.ok)
 	@$(python) -m benchmarks $(ARGS)
 

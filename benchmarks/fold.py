@@ -46,5 +46,5 @@ def run(rounds: int) -> None:
     timed = {name: in_pairs(way, lambda: theirs(*inputs), rounds=rounds) for name, way in ways.items()}
     row("pass 2", timed["pass 2"])
     row("both passes", timed["both passes"], peak("fold", "ours"), peak("fold", "theirs"))
-    hold("pass 2, to SDPA", timed["pass 2"].ratio, PASS_TWO)
-    hold("both passes, to SDPA", timed["both passes"].ratio, BOTH)
+    hold("8,192 tokens, pass 2 with normaliser known, to SDPA", timed["pass 2"].ratio, PASS_TWO)
+    hold("8,192 tokens, both passes, to SDPA", timed["both passes"].ratio, BOTH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -15,16 +15,20 @@ from torch.nn.functional import scaled_dot_product_attention
 from attnscope.core.engine import normaliser
 from attnscope.core.masks import causal
 from attnscope.maps import Pyramid, of_call
+from benchmarks.bounds import hold
 from benchmarks.pairs import peak
 
 LENGTH, WIDTH = 131_072, 64
 TILES = 40
 """Tiles that are asked for at each level, or all of them where there are fewer."""
 
+FINE = (8, 1)
+"""Cells along a side of a pixel of levels that are held to the bound by themselves: the slowest are there."""
+
 SLOWEST = 0.150
 """Seconds in which 95 of 100 tiles must be there."""
 
-MEMORY = 1_000
+MEMORY = 1_024.0
 """MB over what q, k and v take."""
 
 RATIO = 5.5
@@ -46,7 +50,7 @@ def walked(q: Tensor, k: Tensor, v: Tensor) -> Pyramid:
 
 
 def run(rounds: int) -> None:
-    """Walks the head once, whatever `rounds` says, and exits 1 where a bound is not held."""
+    """Walks the head once, whatever `rounds` says, and holds its tiles to their bounds."""
     q, k, v = prepare()
     begun = time.perf_counter()
     scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -55,32 +59,29 @@ def run(rounds: int) -> None:
     pyramid = walked(q, k, v)
     ours = time.perf_counter() - begun
     memory = peak("maps", "walked")
-    held = [
-        _line(f"both passes, {ours:.0f} s against {theirs:.0f} s", ours / theirs, RATIO, "times"),
-        _line(f"peak memory, of which {pyramid.nbytes / 1e6:.0f} MB are kept", memory, MEMORY, "MB"),
-    ]
-    places = list(_places(pyramid))
-    alone = [_took(pyramid, place) for place in places]
-    with ThreadPoolExecutor(4) as pool:
-        gate = threading.Barrier(4)
-        together = list(pool.map(lambda place: _took(pyramid, place, gate), places))
-    for name, times in (("alone", alone), ("four at once", together)):
-        slowest, middle = statistics.quantiles(times, n=20)[-1], statistics.median(times)
-        said = f"a tile, {name}: median {middle * 1e3:.0f} ms, 95% under"
-        held.append(_line(said, slowest * 1e3, SLOWEST * 1e3, "ms"))
-    if not all(held):
-        raise SystemExit(1)
+    print(f"  walked in {ours:.0f} s, SDPA {theirs:.0f} s; {pyramid.nbytes / 1e6:.0f} MB are kept")
+    hold("the map of 131,072 tokens, both passes, to SDPA", ours / theirs, RATIO)
+    hold("the map of 131,072 tokens, memory past q, k and v", memory, MEMORY, "MB")
+    levels = {"of any level": range(pyramid.geometry.depth + 1)}
+    levels |= {
+        f"of {cells} cells a pixel": [pyramid.geometry.depth - cells.bit_length() + 1] for cells in FINE
+    }
+    for what, chosen in levels.items():
+        places = list(_places(pyramid, chosen))
+        alone = [_took(pyramid, place) for place in places]
+        with ThreadPoolExecutor(4) as pool:
+            gate = threading.Barrier(4)
+            together = list(pool.map(lambda place, gate=gate: _took(pyramid, place, gate), places))
+        for name, times in (("alone", alone), ("four at once", together)):
+            slowest, middle = statistics.quantiles(times, n=20)[-1], statistics.median(times)
+            print(f"  a tile {what}, {name}: median {middle * 1e3:.0f} ms")
+            hold(f"95% of tiles {what}, {name}", slowest * 1e3, SLOWEST * 1e3, "ms")
 
 
-def _line(what: str, value: float, bound: float, unit: str) -> bool:
-    print(f"  {what:48s} {value:8.1f} {unit:6s} at most {bound:g}")
-    return value <= bound
-
-
-def _places(pyramid: Pyramid) -> Iterator[tuple[int, int, int]]:
-    """Tiles of every level at random, in which something is visible; a multiple of four of them."""
+def _places(pyramid: Pyramid, levels: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Tiles of these levels at random, in which something is visible; a multiple of four of them."""
     own = torch.Generator().manual_seed(7)
-    for level in range(pyramid.geometry.depth + 1):
+    for level in levels:
         rows, _ = pyramid.geometry.tiles(level)
         for row in torch.randint(rows, (TILES,), generator=own).tolist():
             yield level, row, int(torch.randint(row + 1, (1,), generator=own))
