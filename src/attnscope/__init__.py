@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from attnscope.lesson.diagnose import diagnose as diagnose
     from attnscope.lesson.diagnose_order import diagnose_order as diagnose_order
     from attnscope.listen import record as record
+    from attnscope.measure import heads as heads
     from attnscope.models.words import word_weights as word_weights
     from attnscope.nn import CausalSelfAttention as CausalSelfAttention
     from attnscope.nn import MultiHeadAttention as MultiHeadAttention
@@ -67,6 +68,7 @@ _HOMES = {
     "attnscope.lesson.diagnose": ("diagnose",),
     "attnscope.lesson.diagnose_order": ("diagnose_order",),
     "attnscope.listen": ("record",),
+    "attnscope.measure": ("heads",),
     "attnscope.models.words": ("word_weights",),
     "attnscope.nn": ("CausalSelfAttention", "MultiHeadAttention"),
     "attnscope.recording": ("Recording", "load", "verify"),
@@ -77,8 +79,8 @@ __all__ = [
     "AttnscopeError", "CausalSelfAttention", "Comparison", "KeyBias", "Knockout", "MultiHeadAttention",
     "Recording", "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks",
     "causal", "chunks", "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full",
-    "knockout", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize", "verify",
-    "window", "word_weights",
+    "heads", "knockout", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize",
+    "verify", "window", "word_weights",
 ]  # fmt: skip
 
 

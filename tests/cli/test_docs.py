@@ -28,7 +28,7 @@ def test_every_command_is_in_the_docs(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["app", "look", "record", "info", "verify", "map", "cells", "compare", "check", "lesson"]
+    "name", ["app", "look", "record", "info", "verify", "map", "cells", "compare", "heads", "check", "lesson"]
 )
 def test_every_option_is_in_the_docs(name: str) -> None:
     text = (DOCS / "cli.md").read_text("utf-8") + (DOCS / "app.md").read_text("utf-8")

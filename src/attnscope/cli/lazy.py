@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cells": ("attnscope.cli.cells", "List the largest weights of a saved recording, with their tokens."),
     "knockout": ("attnscope.cli.knockout", "Run a model on a text without a weight, rows or a whole head."),
     "compare": ("attnscope.cli.compare", "Rank the heads of two recordings by how much they differ."),
+    "heads": ("attnscope.cli.heads", "Say what each head of a model does: scores, baselines, classes."),
     "lesson": ("attnscope.cli.lesson", "Print the lesson's experiments, or write the lesson as one file."),
     "check": ("attnscope.cli.check", "Say which engine computes here, and prove what it computes."),
     "train": ("attnscope.cli.train", "Train a small language model on a text file."),

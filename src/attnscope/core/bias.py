@@ -66,6 +66,11 @@ class RelativeBias:
         table = self.table if self.table.shape[0] == 1 else self.table[heads]
         return _no_inf(table)[:, slot][None]
 
+    def between(self, rows: Tensor, cols: Tensor, *, offset: int) -> Tensor:
+        """(1, h|1, g, r, c) values of rows (g r) and keys (g c), group by group, as `block` has them."""
+        slot = (cols[:, None, :] - rows[:, :, None] - offset - self.first).clamp(0, self.table.shape[1] - 1)
+        return _no_inf(self.table)[:, slot][None]
+
 
 @dataclass(frozen=True, eq=False)
 class KeyBias:
@@ -89,6 +94,10 @@ class KeyBias:
     def block(self, rows: slice, cols: slice, *, heads: slice, batch: slice, offset: int) -> Tensor:
         """(b|1, h|1, 1, c) values."""
         return _no_inf(_cut(self._four(), slice(None), cols, heads, batch))
+
+    def between(self, rows: Tensor, cols: Tensor, *, offset: int) -> Tensor:
+        """(b|1, h|1, g, 1, c) values of keys (g c), group by group."""
+        return _chosen(self._four(), rows, cols)
 
     def _four(self) -> Tensor:
         return self.values[:, None, None] if self.values.dim() == 2 else self.values[:, :, None]
@@ -119,6 +128,10 @@ class TensorBias:
     def block(self, rows: slice, cols: slice, *, heads: slice, batch: slice, offset: int) -> Tensor:
         """(b|1, h|1, r|1, c|1) values."""
         return _no_inf(_cut(self._four(), rows, cols, heads, batch))
+
+    def between(self, rows: Tensor, cols: Tensor, *, offset: int) -> Tensor:
+        """(b|1, h|1, g, r|1, c|1) values of rows (g r) and keys (g c), group by group."""
+        return _chosen(self._four(), rows, cols)
 
     def _four(self) -> Tensor:
         return self.values.reshape((1,) * (4 - self.values.dim()) + tuple(self.values.shape))
@@ -153,6 +166,13 @@ def as_relative(values: Tensor, offset: int = 0) -> RelativeBias | None:
 def _cut(four: Tensor, rows: slice, cols: slice, heads: slice, batch: slice) -> Tensor:
     cuts = (batch, heads, rows, cols)
     return four[tuple(slice(None) if n == 1 else cut for n, cut in zip(four.shape, cuts, strict=True))]
+
+
+def _chosen(four: Tensor, rows: Tensor, cols: Tensor) -> Tensor:
+    """(b|1, h|1, g, r|1, c|1) of a tensor (b|1, h|1, tq|1, tk|1)."""
+    row = rows[:, :, None] if four.shape[2] > 1 else rows.new_zeros(1, 1, 1)
+    col = cols[:, None, :] if four.shape[3] > 1 else cols.new_zeros(1, 1, 1)
+    return _no_inf(four[:, :, row, col])
 
 
 def _spreads(four: Tensor, sizes: tuple[int, ...]) -> bool:

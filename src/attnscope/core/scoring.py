@@ -153,18 +153,20 @@ class Bound:
     def score(self, q: Tensor, k: Tensor, rows: slice, cols: slice, *, heads: slice, batch: slice) -> Tile:
         """The block rows x cols from its own q (b h r d) and k (b hk c d)."""
         visible, whole = self.visible.look(rows, cols, heads=heads, batch=batch)
-        scaled, bias = self._scaled(q, k), self.scoring.bias
-        added = None
+        added, bias = None, self.scoring.bias
         if bias is not None:
             added = bias.block(rows, cols, heads=heads, batch=batch, offset=self.offset).to(q.device)
-        scores = biased(scaled, added, self.scoring.softcap, inside=self.scoring.bias_inside_cap).to(
-            self.dtype
-        )
-        if self.arithmetic.fused_bias:
-            scores = rounded(scores, self.arithmetic.scores)
+        scores = self.unmasked(q, k, added)
         if not whole:
             scores = scores.masked_fill_(~visible, -torch.inf)
         return Tile(rows, cols, scores, visible, whole, lambda: self._before(q, k))
+
+    def unmasked(self, q: Tensor, k: Tensor, added: Tensor | None) -> Tensor:
+        """The scores of q (b h r d) and k (b hk c d) with the bias `added`, not yet masked: (b h r c)."""
+        scores = biased(
+            self._scaled(q, k), added, self.scoring.softcap, inside=self.scoring.bias_inside_cap
+        ).to(self.dtype)
+        return rounded(scores, self.arithmetic.scores) if self.arithmetic.fused_bias else scores
 
     def heads_of(self, x: Tensor, heads: slice) -> Tensor:
         """The key heads (b hk t n) that a span of query heads uses, so that grouping still holds."""

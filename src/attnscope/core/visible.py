@@ -56,6 +56,24 @@ class Visible:
         index = [x.view([-1 if axis == own else 1 for axis in range(4)]) for own, x in enumerate(spans)]
         return _holds(self, *index)
 
+    def between(self, rows: Tensor, cols: Tensor) -> Bool[Tensor, "bx hx g r c"]:
+        """True where row i sees key j, for rows (g r) and keys (g c), group by group."""
+        if self.rule is not None:
+            return torch.stack([self._outer(*pair) for pair in zip(rows, cols, strict=True)], dim=2)
+        lo, hi = (edge[:, :, rows] for edge in (self.lo, self.hi))  # (b|1 h|1 g r s)
+        key = cols[:, None, :, None]
+        inside = ((key >= lo[..., None, :]) & (key < hi[..., None, :])).any(dim=-1)
+        if self.valid is not None:
+            inside = inside & self.valid[:, cols][:, None, :, None, :]
+        return inside
+
+    def _outer(self, rows: Tensor, cols: Tensor) -> Tensor:
+        b, h = torch.arange(self.b), torch.arange(self.h)
+        index = [x.to(self.lo.device) for x in (b, h, rows, cols)]
+        index = [x.view([-1 if axis == own else 1 for axis in range(4)]) for own, x in enumerate(index)]
+        seen = _holds(self, *index)
+        return seen.expand(*seen.shape[:2], len(rows), len(cols))
+
     def look(
         self, rows: slice, cols: slice, *, heads: slice | None = None, batch: slice | None = None
     ) -> tuple[Bool[Tensor, "bx hx r c"], bool]:

@@ -51,6 +51,19 @@ class CharacterCodec:
         found = [self.token(one) for one in ids]
         return continued(found) if after is None else continued([after, *found])[1:]
 
+    def of_ids(self, ids: Sequence[int]) -> Encoded:
+        """Return the characters of these ids."""
+        return self.encode("".join(self._characters[one] for one in ids))
+
+    def ordinary(self) -> list[int]:
+        """Return every id: each stands for a character."""
+        return sorted(self._characters)
+
+    @property
+    def beginning(self) -> int | None:
+        """Return None: a text begins with its first character."""
+        return None
+
     def fitting(self, text: str) -> str:
         """Return the first characters, as many as fit."""
         return text[: self._limit]
@@ -119,6 +132,30 @@ class HuggingFaceCodec:
     def row(self, ids: Sequence[int], after: Token | None = None) -> list[Token]:
         """Return the tokens of ids that follow one another, and `after`."""
         return read_row(self._tokenizer, self._spelling, ids, after)
+
+    def of_ids(self, ids: Sequence[int]) -> Encoded:
+        """Return the tokens of these ids."""
+        tokens = self.row(ids)
+        return Encoded(
+            list(ids),
+            tokens,
+            self._inputs({"input_ids": list(ids)}),
+            marks.spelled(token.raw for token in tokens),
+        )
+
+    def ordinary(self) -> list[int]:
+        """Return the ids of the tokeniser's vocabulary without its special and added ones."""
+        apart = {*self._tokenizer.all_special_ids, *self._tokenizer.added_tokens_decoder}
+        return sorted(set(self._tokenizer.get_vocab().values()) - apart)
+
+    @property
+    def beginning(self) -> int | None:
+        """Return the tokeniser's token for the beginning of a text, or its class token."""
+        for name in ("bos_token_id", "cls_token_id"):
+            found = getattr(self._tokenizer, name, None)
+            if isinstance(found, int):
+                return found
+        return None
 
     def fitting(self, text: str) -> str:
         """Return the longest prefix of whole tokens within the limit, special tokens counted."""

@@ -59,6 +59,19 @@ class Codec(Protocol):
         """Return the tokens of ids that follow one another, and `after`, as a model writes them."""
         ...
 
+    def of_ids(self, ids: Sequence[int]) -> Encoded:
+        """Return ids of the vocabulary encoded, as they are: nothing is put before or after them."""
+        ...
+
+    def ordinary(self) -> list[int]:
+        """Return the ids that stand for text, in order: the vocabulary without its special tokens."""
+        ...
+
+    @property
+    def beginning(self) -> int | None:
+        """Return the token that a text begins with, None where the vocabulary has none."""
+        ...
+
     def fitting(self, text: str) -> str:
         """Return the longest prefix, cut where a token ends, that the model can read."""
         ...

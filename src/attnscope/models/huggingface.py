@@ -20,7 +20,7 @@ from attnscope.models.subject import Description, Kind, Subject
 from attnscope.models.weightfiles import check_finite, check_match, check_safetensors, weight_file
 from attnscope.models.writing import HuggingFaceWriter
 
-_UNSTATED_CONTEXT = 4096  # tokens, for models that name no limit (relative positions): keeps a run in minutes
+UNSTATED_CONTEXT = 4096  # tokens, for models that name no limit (relative positions): keeps a run in minutes
 _NO_LIMIT = 1_000_000_000  # transformers writes 1e30 where a tokeniser has no limit
 
 
@@ -57,13 +57,20 @@ def open_huggingface(
         _check_reads_text(transformers, folder, config)
         module = _load(transformers, folder, choice, {**extra, "dtype": dtype or "auto", "attn": attention})
     _check_finite(module, folder)
-    description = describe(config, tokenizer, module, choice, name=name, label=label)
-    codec = HuggingFaceCodec(tokenizer, description.context, _inputs_for(module))
+    return huggingface_subject(module, tokenizer, choice, name=name, label=label)
+
+
+def huggingface_subject(
+    module: nn.Module, tokenizer: Any, choice: Choice, *, name: str, label: str
+) -> Subject:
+    """Return a model that is loaded, with its tokeniser."""
+    description = describe(module.config, tokenizer, module, choice, name=name, label=label)
+    codec = HuggingFaceCodec(tokenizer, description.context, inputs_for(module))
     writer = None
     if choice.predicts:
         answers = choice.kind == "encoder-decoder"
         writer = HuggingFaceWriter(module, codec, description.context, answers=answers)
-    return Subject(description, module, codec, _forward_of(module), predicts=choice.predicts, writer=writer)
+    return Subject(description, module, codec, forward_of(module), predicts=choice.predicts, writer=writer)
 
 
 def _check_family(transformers: Any, folder: Path, config: dict[str, Any]) -> None:
@@ -103,11 +110,13 @@ def _check_reads_text(transformers: Any, folder: Path, config: Any) -> None:
     )
 
 
-def choose(transformers: Any, config: Any) -> Choice:
-    """Return the class for a config: by its `architectures`, else by what its family can be."""
+def choose(transformers: Any, config: Any, *, architecture: str | None = None) -> Choice:
+    """Return the class for a config: by the architecture where it is known, else by those that the config
+    names, else by what its family can be.
+    """
     tables = transformers.models.auto.modeling_auto
     causal, masked = tables.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, tables.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-    named = set(getattr(config, "architectures", None) or [])
+    named = {architecture} if architecture else set(getattr(config, "architectures", None) or [])
     if getattr(config, "is_encoder_decoder", False):
         return Choice("AutoModelForSeq2SeqLM", "encoder-decoder", True)
     looks_back = (config.model_type in causal and config.model_type not in masked) or bool(
@@ -147,7 +156,7 @@ def _context(config: Any, tokenizer: Any, module: nn.Module) -> int:
             skipped = 0 if table.padding_idx is None else table.padding_idx + 1
             limits.append(table.num_embeddings - skipped)
     stated = [int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < _NO_LIMIT]
-    return min(stated, default=_UNSTATED_CONTEXT)
+    return min(stated, default=UNSTATED_CONTEXT)
 
 
 def _load(transformers: Any, folder: Path, choice: Choice, options: dict[str, Any]) -> nn.Module:
@@ -185,12 +194,13 @@ def _guarded(folder: Path, load: Callable[[], Any]) -> Any:
         raise BrokenModel(f"{folder} cannot be opened ({type(error).__name__}: {short})") from error
 
 
-def _forward_of(module: nn.Module) -> Callable[[Encoded], Tensor]:
+def forward_of(module: nn.Module) -> Callable[[Encoded], Tensor]:
     accepts = inspect.signature(module.forward).parameters
     fixed = {"use_cache": False} if "use_cache" in accepts else {}
 
     def forward(encoded: Encoded) -> Tensor:
-        answer = module(**encoded.inputs, **fixed)
+        device = next(module.parameters()).device
+        answer = module(**{name: x.to(device) for name, x in encoded.inputs.items()}, **fixed)
         found = getattr(answer, "logits", None)
         states: Tensor = found if found is not None else answer.last_hidden_state
         return states[0]
@@ -198,7 +208,7 @@ def _forward_of(module: nn.Module) -> Callable[[Encoded], Tensor]:
     return forward
 
 
-def _inputs_for(module: nn.Module) -> Callable[[dict[str, list[int]]], dict[str, Tensor]]:
+def inputs_for(module: nn.Module) -> Callable[[dict[str, list[int]]], dict[str, Tensor]]:
     """Return what makes the keyword inputs. No mask: one text has no padding, and the plain path is the
     model's.
     """

@@ -55,6 +55,11 @@ def open_own(folder: Path, *, name: str, label: str, dtype: torch.dtype | None =
     model.eval()
     if dtype is not None:
         model.to(dtype)
+    return own_subject(model, name=name, label=label)
+
+
+def own_subject(model: gpt.GPT, *, name: str, label: str) -> Subject:
+    """Return a model of ours that is loaded, with its own characters."""
     numbers = {character: number for number, character in enumerate(model.tokenizer.characters)}
 
     def forward(encoded: Encoded) -> Tensor:

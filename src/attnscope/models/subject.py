@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
 
 from attnscope.models import looking
 from attnscope.models.encoded import Codec, Encoded
 from attnscope.models.looking import Look
-from attnscope.models.texts import check_text
+from attnscope.models.texts import check_text, too_long
 from attnscope.models.tokens import Token
 from attnscope.models.writing import ANSWER, Writer, Writing
 
@@ -100,6 +101,19 @@ class Subject:
         """Return the text encoded; raises EmptyText, TextTooLong or UnknownCharacter."""
         check_text(text)
         return self.codec.encode(text)
+
+    def of_ids(self, ids: Sequence[int]) -> Encoded:
+        """Return ids encoded as they are; both stacks of an encoder with a decoder read them.
+
+        Raises TextTooLong past the context.
+        """
+        if len(ids) > self.context:
+            raise too_long(len(ids), self.context, self.unit)
+        encoded = self.codec.of_ids(ids)
+        if self.kind != "encoder-decoder":
+            return encoded
+        inputs = {**encoded.inputs, "decoder_input_ids": torch.tensor([list(ids)])}
+        return replace(encoded, inputs=inputs, answer=encoded.tokens)
 
     def tokenize(self, text: str) -> list[Token]:
         """Return the tokens of the text, special ones included."""

@@ -205,7 +205,7 @@ class Site:
                 if (kept is None)
                 else kept
             )
-        return _of_batch(self._memory["summary"], batch, self.batch)
+        return of_batch(self._memory["summary"], batch, self.batch)
 
     def certify_again(self, *, seed: int = 1) -> Certificate:
         """The certificate once more, with other random signs. Raises NotKept unless v and out were kept."""
@@ -255,7 +255,7 @@ class Site:
         raise uncertified(self, head)
 
 
-def _of_batch(summary: Summary, batch: int, size: int) -> Summary:
+def of_batch(summary: Summary, batch: int, size: int) -> Summary:
     """The summary of one batch entry, every axis kept."""
     cut: dict[str, Tensor] = {}
     for one in fields_of(summary):
