@@ -28,6 +28,6 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_pages_that_teach_have_examples() -> None:
-    assert {"README.md", "lesson.md", "mechanism.md", "models.md", "recording.md"} <= {
+    assert {"README.md", "lesson.md", "mechanism.md", "models.md", "notebooks.md", "recording.md"} <= {
         page.name for page in PAGES
     }

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from attnscope.models.words import word_weights as word_weights
     from attnscope.nn import CausalSelfAttention as CausalSelfAttention
     from attnscope.nn import MultiHeadAttention as MultiHeadAttention
+    from attnscope.notebook import show as show
     from attnscope.recording import Recording as Recording
     from attnscope.recording import load as load
     from attnscope.recording import verify as verify
@@ -71,15 +72,16 @@ _HOMES = {
     "attnscope.measure": ("heads",),
     "attnscope.models.words": ("word_weights",),
     "attnscope.nn": ("CausalSelfAttention", "MultiHeadAttention"),
+    "attnscope.notebook": ("show",),
     "attnscope.recording": ("Recording", "load", "verify"),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AttnscopeError", "CausalSelfAttention", "Comparison", "KeyBias", "Knockout", "MultiHeadAttention",
-    "Recording", "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks",
-    "causal", "chunks", "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full",
-    "heads", "knockout", "load", "padding", "prefix", "record", "rule", "spans", "steps", "summarize",
+    "Recording", "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal",
+    "chunks", "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full", "heads",
+    "knockout", "load", "padding", "prefix", "record", "rule", "show", "spans", "steps", "summarize",
     "verify", "window", "word_weights",
 ]  # fmt: skip
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from attnscope.cli.rows import shown, site
+from attnscope.cli.rows import site
 from attnscope.errors import NotKept
 from attnscope.models import open_model
-from attnscope.models.tokens import of_bytes, of_text
+from attnscope.models.tokens import of_bytes, of_text, shown
 from attnscope.recording.recording import NotShown
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue, Entry

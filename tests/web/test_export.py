@@ -14,7 +14,7 @@ import pytest
 from attnscope.errors import LessonError
 from attnscope.lesson import SECTIONS
 from attnscope.web import export
-from attnscope.web.export import _json, lesson_page, modules_from, with_bare_names, write_lesson
+from attnscope.web.export import json_text, lesson_page, modules_from, with_bare_names, write_lesson
 from attnscope.web.pages import STATIC
 
 
@@ -98,7 +98,7 @@ def test_every_module_that_the_page_reaches_is_found_and_no_relative_name_is_lef
 
 def test_json_cannot_end_the_element_it_stands_in() -> None:
     value = {"words": ["</script>", "<!--", "\u2028", "猫", '"', "\\u003c"]}
-    text = _json(value)
+    text = json_text(value)
     assert "<" not in text and "\u2028" not in text
     assert json.loads(text) == value
 

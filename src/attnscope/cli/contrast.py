@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from attnscope.cli.picture import FLOOR, LETTERED
-from attnscope.cli.rows import shown
 from attnscope.comparison.contrast import Block, Contrast
 from attnscope.lesson.drawing import HATCH, INK_2, INK_3, colour_map, difference_map, figure, look
 from attnscope.lesson.numbers import count, typed
 from attnscope.models.reading import HIDDEN
+from attnscope.models.tokens import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -94,7 +94,7 @@ def command(
 
 
 def _table(told: dict[str, Any], note: str) -> Table:
-    from attnscope.cli.rows import shown
+    from attnscope.models.tokens import shown
     from attnscope.lesson import Table
     from attnscope.lesson.numbers import number
 

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from attnscope.cli.printing import certified
-from attnscope.cli.rows import certificate, shown
+from attnscope.cli.rows import certificate
 from attnscope.lesson.drawing import INK_2, INK_3, colour_map, figure, look
 from attnscope.lesson.numbers import count, typed, weight
 from attnscope.maps import HIDDEN, Part, Pyramid, part_of
 from attnscope.models import axis_of
+from attnscope.models.tokens import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

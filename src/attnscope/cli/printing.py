@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from attnscope.cli.rows import shown
+from attnscope.models.tokens import shown
 
 _BAR = 24  # characters of a weight of 1
 

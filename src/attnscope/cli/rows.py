@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from attnscope.core.fold import summarize
@@ -126,14 +125,6 @@ def cell(look: Look, site: Site, head: int, i: int, j: int) -> dict[str, Any]:
     fields = site.cell(head, i, j).to_dict()
     key = dict(look.axis(site, "columns").tokens[j])
     return {**_place(look, site, head, i), "j": j, "key": key, "cell": fields}
-
-
-def shown(token: Mapping[str, Any]) -> str:
-    """Return a token with marks for what is invisible: ␣ space, ↵ newline, ⇥ tab, [E2] a byte."""
-    if token["kind"] == "byte":
-        return f"[{' '.join(token['bytes'])}]"
-    marked = str(token["text"]).replace("\r\n", "↵").replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣")
-    return "".join(c if c.isprintable() else f"[U+{ord(c):04X}]" for c in marked)
 
 
 def _place(look: Look, site: Site, head: int, i: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ app.
 
 from attnscope.models.axes import Axis, axis_of
 from attnscope.models.looking import Look
-from attnscope.models.opened import open_recording
+from attnscope.models.opened import look_of, open_recording
 from attnscope.models.opening import open_model, shipped_models
 from attnscope.models.predictions import Prediction
 from attnscope.models.recorded import Kept, record_text, record_texts
@@ -14,5 +14,5 @@ from attnscope.models.writing import Writing
 
 __all__ = [
     "Axis", "Description", "Kept", "Look", "Prediction", "Subject", "Token", "Writing", "axis_of",
-    "open_model", "open_recording", "record_text", "record_texts", "shipped_models",
+    "look_of", "open_model", "open_recording", "record_text", "record_texts", "shipped_models",
 ]  # fmt: skip

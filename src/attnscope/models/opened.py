@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attnscope.errors import NothingRecorded
+from attnscope.errors import NothingRecorded, RecordingError
 from attnscope.models.axes import axis_of
 from attnscope.models.looking import Look
 from attnscope.models.subject import Description, Kind, Unit
@@ -32,6 +32,26 @@ def open_recording(folder: Path, *, name: str) -> list[Look]:
     return [_look(recording, at, batch, name if len(places) == 1 else "", name) for at, batch in places]
 
 
+def look_of(recording: Recording, *, run: int = -1, batch: int = 0) -> Look:
+    """Return the look of one run and one text of a recording that is at hand, by default the last run.
+
+    Raises NothingRecorded where it holds no call, RecordingError for a run or a text that is not there.
+    """
+    runs = recording.runs
+    if not any(one.sites for one in runs):
+        raise NothingRecorded(
+            "The recording holds no call of attention", wanted="One call or more",
+            hint="Run the model inside the with block",
+        )  # fmt: skip
+    if not -len(runs) <= run < len(runs):
+        raise RecordingError(f"There is no run {run}", wanted=f"0 to {len(runs) - 1}")
+    texts = max((site.batch for site in runs[run].sites), default=0)
+    if not 0 <= batch < texts:
+        raise RecordingError(f"Run {run} has no text {batch}", wanted=f"0 to {texts - 1}")
+    name = str(recording.model.get("label") or recording.model.get("class") or "a model")
+    return _look(recording, run % len(runs), batch, name, name)
+
+
 def _look(recording: Recording, at: int, batch: int, alone: str, name: str) -> Look:
     run = recording.runs[at]
     said = [f"run {at}"] if len(recording.runs) > 1 else []
@@ -56,16 +76,25 @@ def _text(recording: Recording, run: Run, batch: int) -> str:
 
 
 def _described(recording: Recording, run: Run, label: str) -> Description:
-    unit: Unit = "character" if recording.model.get("unit") == "character" else "token"
     return Description(
         id=label,
         label=label,
         context=max(site.tk for site in run.sites),
-        unit=unit,
+        unit=_unit(recording),
         layers=len({site.layer for site in run.sites}),
         heads=max(site.heads for site in run.sites),
         kind=_kind(run),
     )
+
+
+def _unit(recording: Recording) -> Unit:
+    """Return what a token is: as it was said, else a character where each of them is one."""
+    said = recording.model.get("unit")
+    if said in ("character", "token"):
+        return "character" if said == "character" else "token"
+    given = recording.tokens or []
+    letters = all(isinstance(token, str) and len(token) == 1 for token in given)
+    return "character" if given and letters else "token"
 
 
 def _kind(run: Run) -> Kind:

@@ -93,6 +93,14 @@ def length_of(lead: int) -> int:
     return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
+def shown(token: Mapping[str, Any]) -> str:
+    """Return a token with marks for what is invisible: ␣ space, ↵ newline, ⇥ tab, [E2] a byte."""
+    if token["kind"] == "byte":
+        return f"[{' '.join(token['bytes'])}]"
+    marked = str(token["text"]).replace("\r\n", "↵").replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣")
+    return "".join(c if c.isprintable() else f"[U+{ord(c):04X}]" for c in marked)
+
+
 def special(token_id: int, name: str) -> Token:
     """Return the token of that name, which stands for no text."""
     return Token(token_id, name, "special", None, False, f"special token {name.strip('<>[]|')}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from attnscope.errors import RecordingError
 from attnscope.recording.places import Places
 from attnscope.recording.site import Site
+from attnscope.recording.told import told
 
 Tokens = list[str] | list[list[int]]
 """What the columns stand for: the strings of one text, or ids (b t)."""
@@ -65,7 +67,7 @@ class Run:
         )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Recording:
     """runs: every forward in order.   tokens: what was handed to record().   model: a description of the
     model.
@@ -91,6 +93,14 @@ class Recording:
         if not self.runs:
             raise RecordingError("Nothing has been recorded yet", hint="Run the model inside the with block")
         return self.runs[-1].site(layer, kind, stack)
+
+    def __repr__(self) -> str:
+        """One line: what was recorded, and what its certificates say."""
+        return f"<{told(self)}>"
+
+    def _repr_html_(self) -> str:
+        """The same line in a notebook, which draws a recording only where it is told to."""
+        return f"<p>{escape(told(self))}. <code>attnscope.show(recording)</code> draws it.</p>"
 
     def save(self, path: str | Path) -> Path:
         """Writes the recording as a folder, whole or not at all; a recording already there is replaced.

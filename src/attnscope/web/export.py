@@ -65,7 +65,7 @@ def lesson_page(*, progress: Progress | None = None) -> str:
     text = text.replace("</head>", f"<style>{styles}</style>\n</head>")
     text = text.replace("</body>", "\n".join([*_data(progress), "</body>"]))
     policy = (
-        f"default-src 'none'; script-src {' '.join(allowed)} data:; style-src {_hash(styles)}; "
+        f"default-src 'none'; script-src {' '.join(allowed)} data:; style-src {hashed(styles)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     head = f'{_CHARSET}\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n{_MARK}'
@@ -77,13 +77,13 @@ def _with_scripts(text: str) -> tuple[str, list[str]]:
     allowed: list[str] = []
 
     def script(content: str, kind: str = "") -> str:
-        allowed.append(_hash(content))
+        allowed.append(hashed(content))
         return f"<script{kind}>{content}</script>"
 
     def module(found: re.Match[str]) -> str:
         modules = modules_from(found[1])
         urls = {name: f"data:text/javascript;charset=utf-8,{_quoted(code)}" for name, code in modules.items()}
-        import_map = script(_json({"imports": urls}), ' type="importmap"')
+        import_map = script(json_text({"imports": urls}), ' type="importmap"')
         return import_map + "\n" + script(f'import "{found[1]}"', ' type="module"')
 
     text = _PLAIN_SCRIPT.sub(lambda found: script(_read(found[1])), text)
@@ -135,23 +135,22 @@ def _data(progress: Progress | None) -> Iterator[str]:
     for done, one in enumerate(SECTIONS):
         if progress is not None:
             progress(f"section {one.number}, {one.title}", done, len(SECTIONS))
-        held = _json(one.to_dict())
+        held = json_text(one.to_dict())
         yield f'<script type="application/json" data-lesson="{one.number}">{held}</script>'
     if progress is not None:
         progress("", len(SECTIONS), len(SECTIONS))
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Return JSON that cannot end the element it stands in, nor begin a comment there."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _quoted(text: str) -> str:
     return quote(text, safe=" !$&'()*+,-./:;=?@_~[]{}|^`")
 
 
-def _hash(text: str) -> str:
+def hashed(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 

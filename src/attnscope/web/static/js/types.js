@@ -17,8 +17,9 @@
  * @typedef {{site: number, layer: number, kind: "self"|"cross", stack: "decoder"|"encoder", name: string, heads: number,
  *   key_heads: number, d: number|null, tq: number, tk: number, rows: string, columns: string, offset: number|null, causal: boolean,
  *   sight: Sight, sinks: boolean, picture: [number, number], not_drawn: string|null, keep: string, route: string, dtype: string,
- *   bit_exact: boolean|null, allowed: {z: number, rms: number, t: number}|null, entropy: (number|null)[], certificate: Verdict[]}} Site
- * rows, columns: names of axes; picture: rows and columns of its small pictures; not_drawn: why no weight can be
+ *   bit_exact: boolean|null, allowed: {z: number, rms: number, t: number}|null, entropy: (number|null)[], certificate: Verdict[],
+ *   held?: [number, number]}} Site
+ * rows, columns: names of axes; held: the rows that are at hand, where not all are; picture: rows and columns of its small pictures; not_drawn: why no weight can be
  */
 /** @typedef {{layer: number, name: string, reason: string}} Missing */
 /**

@@ -52,6 +52,12 @@ export function windowOver(before, size, total, chosen) {
   return { start: Math.max(0, Math.min(total - size, chosen - (size >> 1))), size }
 }
 
+/** The same among the positions from `first` to `end` − 1 alone. @param {Span|null} before @param {number} size @param {number} first @param {number} end @param {number} chosen @returns {Span} */
+export function windowWithin(before, size, first, end, chosen) {
+  const inside = windowOver(before && { start: before.start - first, size: before.size }, size, end - first, chosen - first)
+  return { start: inside.start + first, size: inside.size }
+}
+
 /** Positions to write along an axis: round numbers, at least `apart` px from one another. @param {Span} span @param {number} cell @param {number} [apart] */
 export function tickPositions(span, cell, apart = 44) {
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find((size) => size * cell >= apart) ?? 10000

@@ -2,7 +2,7 @@
 
 import { h, put } from '../dom.js'
 import { isItsPlace, label, onlyMarks, spoken } from '../pure/marks.js'
-import { windowOver } from '../pure/layout.js'
+import { windowOver, windowWithin } from '../pure/layout.js'
 import { count, fixed, limit, two } from '../pure/number.js'
 import { isPaddedRow, isPadding, sidesOf } from '../pure/places.js'
 import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure/scale.js'
@@ -109,8 +109,9 @@ class Picture {
     const wide = result.unit === 'token'
     const { rows: down, columns: across, same } = sidesOf(site, result)
     const labels = { left: this.#labelWidth(down.tokens), top: this.#labelWidth(across.tokens) }
-    const room = this.heatmap.capacity({ rows: site.tq, columns: site.tk, labels, upright: wide, sink: site.sinks })
-    const rows = windowOver(this.#window?.rows ?? null, room.rows, site.tq, i)
+    const [first, end] = site.held ?? [0, site.tq]
+    const room = this.heatmap.capacity({ rows: end - first, columns: site.tk, labels, upright: wide, sink: site.sinks })
+    const rows = windowWithin(this.#window?.rows ?? null, room.rows, first, end, i)
     const columns = windowOver(this.#window?.columns ?? null, room.columns, site.tk, j ?? i)
     const [weights, sides, row] = [numbers.block(of, rows, columns), numbers.sides(of), numbers.row(of, i)]
     const line = state.way === 'at' ? row : j === null ? undefined : numbers.column(of, j)

@@ -1,0 +1,113 @@
+"""show(): what a notebook keeps of a recording, alive after it was saved, closed, and opened elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from attnscope.errors import RecordingError
+from attnscope.gpt.files import home_made, make_folder, write_whole
+from attnscope.notebook.plain import table
+from attnscope.recording import Recording, Site
+from attnscope.recording.asked import Where
+from attnscope.web.held import Asked
+from attnscope.web.shown import LIMIT, Shown, Theme, shown
+
+HEIGHT = 720
+"""px of the frame in a notebook, where nothing else is said."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Showing:
+    """A picture that a notebook draws where it is the last thing in a cell.
+
+    html: the whole page.   left: what had no room in it, in a sentence, "" where all had.   height: px of its
+    frame.
+    """
+
+    html: str = field(repr=False)
+    left: str
+    height: int
+    _text: str = field(repr=False)
+    _title: str = field(repr=False)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page as one file that opens offline, and return its path. Raises RecordingError."""
+        file = home_made(str(path), RecordingError)
+        make_folder(file.parent, RecordingError, "Choose another file")
+        write_whole(file, self.html.encode(), RecordingError)
+        return file
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return what IPython keeps: a frame, and a table where no HTML is shown."""
+        return {"text/html": self._framed(), "text/plain": self._text}
+
+    def _framed(self) -> str:
+        """Return the page in a frame of its own: its styles stay inside, and it may run its script and no
+        more. A host that takes frames away shows the table that lies under it.
+        """
+        page = escape(self.html, quote=False).replace('"', "&quot;")
+        fill = "position:absolute;top:0;left:0;width:100%;height:100%;border:0;margin:0"
+        hidden = "If no picture stands here, trust this notebook (in JupyterLab: File, Trust Notebook)."
+        under = escape(f"{self._text}\n\n{hidden}")
+        return (
+            f'<div style="position:relative;width:100%;height:{self.height}px;overflow:hidden">'
+            f'<pre aria-hidden="true" style="margin:0">{under}</pre>'
+            f'<iframe title="{escape(self._title)}" sandbox="allow-scripts" style="{fill}" srcdoc="{page}">'
+            "</iframe></div>"
+        )
+
+
+def show(
+    recording: Recording, site: int | str | Site | None = None, head: int | None = None, rows: Where = None,
+    *, run: int = -1, batch: int = 0, theme: Theme | None = None, height: int = HEIGHT, limit: int = LIMIT,
+) -> Showing:  # fmt: skip
+    """Return the picture of a recording, as the page Explore draws it, for a notebook or a file.
+
+    site: one call of attention alone, by its number in the run, its module's name, or as a Site.   head: one
+    query head alone, which is also the first that is seen; without a site it is that of the third call, as in
+    the app.   rows: queries, as a slice or a number.   run, batch: which run, and which text of it.   theme:
+    "light" or "dark", by default that of the reader.   height: px of the frame.   limit: bytes of the page.
+
+    What has no room in `limit` is named on the picture and in `.left`; nothing else is left out, but a head
+    whose certificate was refused is not drawn. Raises RecordingError and ShapeError for what is not there,
+    NothingRecorded for an empty recording, TooLarge where not one row has room.
+    """
+    if not isinstance(recording, Recording):
+        raise RecordingError(
+            f"show() got a {type(recording).__name__}",
+            wanted="A Recording, from attnscope.record(model) or attnscope.load(folder)",
+        )
+    if not (isinstance(height, int) and 100 <= height <= 10_000):
+        raise RecordingError(f"height={height!r}", wanted="100 to 10,000 px")
+    if theme not in (None, "light", "dark"):
+        raise RecordingError(f"theme={theme!r:.40}", wanted='"light", "dark", or None for the reader\'s own')
+    place = _place(recording, site, run)
+    if head is not None and place is None and recording.runs:
+        place = min(2, len(recording.runs[run].sites) - 1)
+    asked = Asked(place, head, rows)
+    made = shown(recording, asked, run=run, batch=batch, limit=limit, theme=theme)
+    return Showing(made.page, made.left, height, table(made), _title(made))
+
+
+def _place(recording: Recording, site: int | str | Site | None, run: int) -> int | None:
+    """Return the number of a site in its run. Raises RecordingError, which lists what there is."""
+    if site is None or isinstance(site, int):
+        return site
+    sites = recording.runs[run].sites if recording.runs else []
+    for at, one in enumerate(sites):
+        if one is site or (isinstance(site, str) and one.name == site):
+            return at
+    names = [f"{at} {one.name}" for at, one in enumerate(sites)]
+    listed = ", ".join(names if len(names) <= 6 else [*names[:3], "…", *names[-2:]])
+    named = repr(getattr(site, "name", site))
+    raise RecordingError(f"There is no site {named:.80} in this run", wanted=f"One of {listed}")
+
+
+def _title(made: Shown) -> str:
+    return f"Attention of {made.look.description.label}"

@@ -1,0 +1,118 @@
+"""A recording as one HTML page that needs no server, no network and no other file: for a notebook, a disk, a
+mail.
+
+It is drawn by the views of the page Explore. The page's policy forbids every request, and what stands in it
+is its style, one script, and its numbers as JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Literal
+
+from attnscope.models import Look, look_of
+from attnscope.recording import Recording
+from attnscope.recording.manifest import libraries
+from attnscope.web.bundle import bundled, styles
+from attnscope.web.export import hashed, json_text
+from attnscope.web.held import Asked, Held, held
+from attnscope.web.pages import STATIC
+
+LIMIT = 5_000_000
+"""Bytes of a page, where nothing else is said."""
+
+Theme = Literal["light", "dark"]
+
+_SHEETS = [
+    f"css/{name}.css" for name in ("tokens", "base", "heads", "receipt", "explore", "heatmap", "shown")
+]
+_SCRIPT = "js/shown.js"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """page: the whole document.   look: what it is of.   held: what is in it.   site, head: what is seen
+    first, by its place in the run, and the head.
+    """
+
+    page: str = field(repr=False)
+    look: Look = field(repr=False)
+    held: Held = field(repr=False)
+    site: int
+    head: int
+
+    @property
+    def left(self) -> str:
+        """Return what had no room, in a sentence; "" where all had."""
+        return self.held.left
+
+
+def shown(
+    recording: Recording, asked: Asked, *, run: int = -1, batch: int = 0, limit: int = LIMIT,
+    theme: Theme | None = None,
+) -> Shown:  # fmt: skip
+    """Return the page of a recording, or of a part of it.
+
+    Raises NothingRecorded, RecordingError, ShapeError for what is not there, and TooLarge where not one row
+    has room in `limit` bytes.
+    """
+    look = look_of(recording, run=run, batch=batch)
+    frame = _page({}, look, "")
+    found = held(look, asked, room=limit - len(frame.encode()) - 1_000, limit=limit)
+    site, head = _first(found, look, asked)
+    data = {
+        "result": found.result,
+        "heads": found.heads,
+        "seen": found.seen,
+        "rows": found.rows,
+        "pictures": _pictures(recording, found),
+        "start": {"site": site, "head": head, "i": found.rows[site][1] - 1, "theme": theme},
+        "python": [f"recording.runs[{look.run}].sites[{at}]" for at in found.places],
+    }
+    return Shown(_page(data, look, found.left), look, found, found.places[site], head)
+
+
+def _first(found: Held, look: Look, asked: Asked) -> tuple[int, int]:
+    """Return the site, by its place in the page, and the head that are seen first: those asked for, or the
+    second head of the third call, as in the app.
+    """
+    wanted = asked.site % len(look.sites) if asked.site is not None else min(2, len(look.sites) - 1)
+    site = found.places.index(wanted) if wanted in found.places else 0
+    if asked.head is not None:
+        return site, asked.head % look.sites[wanted].heads
+    here = [one["head"] for one in found.heads if one["site"] == site]
+    return site, 1 if 1 in here or not here else here[0]
+
+
+def _pictures(recording: Recording, found: Held) -> dict[str, str]:
+    """Return the pictures that positions are patches of, as data: URLs, by stack."""
+    stacks = {axis["stack"] for axis in found.result["places"].values() if axis["grid"] is not None}
+    held_here = {stack: recording.places[stack].picture for stack in stacks if stack in recording.places}
+    return {
+        stack: f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+        for stack, picture in held_here.items()
+        if picture is not None
+    }
+
+
+def _page(data: dict[str, Any], look: Look, left: str) -> str:
+    style, script = styles(*_SHEETS), bundled(_SCRIPT)
+    policy = (
+        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    made = ", ".join(f"{name} {version}" for name, version in libraries().items())
+    text = (STATIC / "shown.html").read_text(encoding="utf-8")
+    for place, content in (
+        ("policy", escape(policy)),
+        ("title", escape(look.description.label)),
+        ("left", escape(left)),
+        ("made", escape(made)),
+        ("style", style),
+        ("data", json_text(data)),
+        ("script", script),
+    ):
+        text = text.replace(f"<!-- {place} -->", content, 1)
+    return text
