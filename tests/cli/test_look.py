@@ -144,6 +144,13 @@ def test_a_recording_may_be_saved_and_is_told_by_info(say: Any, folder: Path, tm
     facts = json.loads(say("info", where, "--json", "--quick").out)
     assert facts["tokens"] == len(TEXT)
     assert [site["tq"] for site in facts["runs"][0]["sites"]] == [len(TEXT)] * 2
+    numbers = re.findall(r"^  site (\d+) +layer (\d+) ", said.out, re.MULTILINE)
+    assert numbers == [("0", "0"), ("1", "1")]
+    for number, layer in numbers:  # what `info` prints is what the other commands take
+        cells = say("cells", where, "--site", number, "-n", 1, "--json").out
+        assert {cell["layer"] for cell in json.loads(cells)["cells"]} == {int(layer)}
+    again = say("look", folder, "--text", TEXT, *PLACE, "--save", where)
+    assert (again.code, f"{where} holds a recording: it stays" in again.err) == (0, True)
 
 
 def test_a_broken_recording_is_named_with_its_fault(say: Any, folder: Path, tmp_path: Path) -> None:

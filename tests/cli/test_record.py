@@ -246,8 +246,12 @@ def test_only_a_recording_is_replaced(say: Say, folder: Path, tmp_path: Path) ->
     answer = say("record", folder, "--text", "ROMEO", "-o", tmp_path / "notes")
     assert answer.code == 1
     assert "notes exists and is not a recording" in answer.err
-    for text in ("ROMEO", "light"):
-        assert say("record", folder, "--text", text, "-o", tmp_path / "look").code == 0
+    for text, replaced in (("ROMEO", False), ("light", True)):
+        answer = say("record", folder, "--text", text, "-o", tmp_path / "look")
+        assert (answer.code, f"{tmp_path / 'look'} holds a recording: it stays" in answer.err) == (
+            0,
+            replaced,
+        )
     assert load(tmp_path / "look").site(0).tq == 5
     answer = say("record", folder, "--text", "ROMEO", "-o", "")
     assert (answer.code, "-o wants the name of a folder" in answer.err) == (2, True)

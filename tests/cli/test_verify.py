@@ -29,9 +29,10 @@ def look(say: Say, folder: Path, tmp_path: Path) -> Path:
 
 def test_a_whole_recording_is_said_to_be_one(say: Say, look: Path) -> None:
     said = say("verify", look)
-    size = sum(file.stat().st_size for file in look.glob("*.safetensors"))
+    size = f"{sum(file.stat().st_size for file in look.iterdir()) / 2**10:,.1f} KB"
     assert said.code == 0 and said.err == ""
-    assert said.out == f"{look}: format 3, 3 files, {size / 2**10:,.1f} KB, every byte as written\n"
+    assert said.out == f"{look}: format 3, 3 files, {size}, every byte as written\n"
+    assert say("info", look).out.startswith(f"{look}: {size}, every file checked\n")
 
 
 def test_each_bad_file_is_named_with_its_fault(say: Say, look: Path) -> None:

@@ -40,6 +40,18 @@ class HeadsLastAttention(Projected):
         return torch.einsum("bihj,bjhd->bihd", weights, v).flatten(2)
 
 
+class Otherwise(Projected):
+    """Attention whose weights are something else than softmax over the keys."""
+
+    def __init__(self, weigh: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.weigh = weigh
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (part.transpose(1, 2) for part in self.parts(x))
+        return (self.weigh(q @ k.transpose(-2, -1) / 8**0.5) @ v).transpose(1, 2).flatten(2)
+
+
 class TinyLinearAttention(Projected):
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = (part.transpose(1, 2).relu() for part in self.parts(x))
@@ -137,6 +149,38 @@ def test_a_compiled_part_is_said_to_be_one_that_may_be_compiled() -> None:
         text = said(model)
     assert "none was called, layers.0 (WrittenOutAttention) among them" in text
     assert "force_eager" in text
+
+
+@pytest.mark.parametrize(
+    ("weigh", "heard"),
+    [
+        (lambda scores: scores.softmax(dim=2), "softmax along axis 2 of scores, not over the keys,"),
+        (lambda scores: scores.softmax(-3), "softmax along axis -3 of scores, not over the keys,"),
+        (lambda scores: scores.log_softmax(dim=-1).exp(), "log_softmax of scores"),
+        (lambda scores: nn.functional.log_softmax(scores, dim=-1).exp(), "log_softmax of scores"),
+        (lambda scores: scores.sigmoid(), "sigmoid of scores"),
+        (lambda scores: torch.sigmoid(scores), "sigmoid of scores"),
+    ],
+)  # fmt: skip
+def test_what_stands_in_the_place_of_softmax_over_the_keys_is_named(
+    weigh: Callable[[Tensor], Tensor], heard: str
+) -> None:
+    text = said(Stack(lambda: Otherwise(weigh)))
+    heard = heard.replace("scores", "scores (2, 4, 9, 9)")
+    assert f"In layers.0 and 2 more: {heard} was heard, which is no softmax attention" in text
+    assert "no call of softmax" not in text
+
+
+def test_a_gate_is_no_attention() -> None:
+    class Gated(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up, self.gate = nn.Linear(32, 32), nn.Linear(32, 32)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.sigmoid(self.gate(x)) * self.up(x).log_softmax(-1)
+
+    assert "was heard, which" not in said(Stack(Gated))
 
 
 def test_a_family_with_code_of_its_own_is_told_that_setting_the_implementation_changes_nothing() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnscope.cli.forms import form_options
 from attnscope.cli.progress import line
 from attnscope.cli.sites import heads_of, open_run, recording_options, site_of
 
@@ -28,8 +29,7 @@ Found = tuple[float, int, int, int, int]
     "--skip-near", type=int, default=0, show_default=True, metavar="D",
     help="Leave out keys closer than D tokens: 1 is the query's own, 2 its neighbours too.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@form_options
 @recording_options
 def command(
     *,
@@ -39,8 +39,7 @@ def command(
     number: int,
     skip_first: bool,
     skip_near: int,
-    as_json: bool,
-    as_csv: bool,
+    form: str | None,
     run: int | None,
     batch: int,
 ) -> None:
@@ -49,8 +48,6 @@ def command(
     Largest first. Heads whose certificate was refused, and calls of which no weights were kept, are left out
     and named.
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
     opened, of_run = open_run(recording, run, batch)
     sites = of_run.sites if site is None else [site_of(of_run, site)]
 
@@ -64,7 +61,7 @@ def command(
     found = search.largest(sites)
     sides = {at: _sides(opened, of_run.sites[at], batch) for at in {one[1] for one in found}}
     cells = [_told(of_run.sites[one[1]], one, sides[one[1]]) for one in found]
-    print_cells(cells, search.left_out, "json" if as_json else "csv" if as_csv else None)
+    print_cells(cells, search.left_out, form)
 
 
 class _Search:

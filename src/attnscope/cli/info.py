@@ -37,9 +37,11 @@ def command(recording: str, *, quick: bool, as_json: bool) -> None:
 
 def recording_facts(recording: Recording, folder: Path) -> dict[str, Any]:
     """Return what a recording holds as JSON values."""
+    from attnscope.recording.room import taken
+
     return {
         "folder": str(folder),
-        "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
+        "bytes": taken(folder),
         "model": recording.model,
         "keep": recording.keep,
         "tokens": _count(recording.tokens),
@@ -68,7 +70,7 @@ def _run(recording: Recording, run: Run) -> dict[str, Any]:
         "name": run.name,
         "rows": max((site.tq for site in run.sites), default=0),
         "columns": max((site.tk for site in run.sites), default=0),
-        "sites": [site_facts(recording, site) for site in run.sites],
+        "sites": [{"site": at, **site_facts(recording, site)} for at, site in enumerate(run.sites)],
     }
 
 
@@ -109,7 +111,7 @@ def _site_line(site: dict[str, Any]) -> str:
     verdicts = ", ".join(f"{count} {word}" for word, count in site["verdicts"].items()) or "no certificate"
     exact = {True: ", bit-exact", False: ", not bit-exact", None: ""}[site["bit_exact"]]
     sizes = f"{site['heads']} heads on {site['key_heads']}  {site['tq']:,} x {site['tk']:,}"
-    place = f"layer {site['layer']:<3} {site['stack']} {site['kind']}"
+    place = f"site {site['site']:<3} layer {site['layer']:<3} {site['stack']} {site['kind']}"
     return f"{place}  {sizes}  {site['dtype']}  {site['route']}  {verdicts}{exact}"
 
 

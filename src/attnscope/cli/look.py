@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnscope.cli.forms import form_options
 from attnscope.cli.progress import line
 from attnscope.cli.texts import model_options, read_text, text_options
 
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--save", metavar="FOLDER", help="Also save the whole recording; `attnscope info FOLDER` reads it."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@form_options
 @model_options
 def command(
     *,
@@ -59,8 +59,7 @@ def command(
     fold_specials: bool,
     cut: bool,
     save: str | None,
-    as_json: bool,
-    as_csv: bool,
+    form: str | None,
     dtype: str | None,
     attention: str | None,
 ) -> None:
@@ -69,8 +68,6 @@ def command(
     MODEL is embedded, lesson, lesson-no-positions, a folder, or a Hugging Face hub id. Weights are the
     model's own; a key that the query does not see has none.
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
     if top is not None and key is not None:
         raise click.UsageError("--top and --key exclude each other: --top is for a row, --key for one cell.")
     if words and key is not None:
@@ -83,11 +80,16 @@ def command(
     if given is None:
         raise click.UsageError("A text is wanted: --text T or --file FILE.")
     from attnscope.cli import printing, rows
+    from attnscope.cli.record import say_replaced
+    from attnscope.recording.writing import check_place
 
+    folder = None if save is None else Path(save).expanduser()
+    if folder is not None:
+        check_place(folder)
+        say_replaced(folder)
     look = _run(model, given, cut, dtype=dtype, attention=attention)
-    if save is not None:
-        look.recording.save(Path(save).expanduser())
-    form = "json" if as_json else "csv" if as_csv else None
+    if folder is not None:
+        look.recording.save(folder)
     site = rows.site(look.recording, layer, stack)
     rows.check_head(site, head)
     i = rows.position(query, site.tq, "query")

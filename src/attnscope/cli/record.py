@@ -116,6 +116,7 @@ def command(
 
     folder = Path(out).expanduser()
     check_place(folder)
+    say_replaced(folder)
     subject = open_model(model, dtype=dtype, attention=attention)
     encoded = [_encoded(subject, one, target, chat) for one in given]
     how: dict[str, Any] = {
@@ -133,6 +134,15 @@ def command(
         return
     for said in _lines(facts):
         click.echo(said)
+
+
+def say_replaced(folder: Path) -> None:
+    """Say on standard error, before anything runs, that an older recording will be gone."""
+    if folder.is_dir() and any(folder.iterdir()):
+        click.echo(
+            f"{folder} holds a recording: it stays until the new one is whole, and is replaced by it",
+            err=True,
+        )
 
 
 def _say_room(
@@ -225,13 +235,15 @@ def _progress() -> Callable[[int, str], None] | None:
 
 
 def _facts(recording: Recording, texts: list[Encoded], folder: Path) -> dict[str, Any]:
+    from attnscope.recording.room import taken
+
     sites = [site for run in recording.runs for site in run.sites]
     certificates = [site.certificate for site in sites if site.certificate is not None]
     own = [_text_facts(one) for one in texts]
     answers = [one["answer"] for one in own if one["answer"] is not None]
     return {
         "folder": str(folder),
-        "bytes": sum(file.stat().st_size for file in folder.iterdir()),
+        "bytes": taken(folder),
         "model": recording.model.get("label"),
         "keep": recording.keep,
         "runs": len(recording.runs),

@@ -70,7 +70,9 @@ def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
             wanted=f"{_listed(missing, kind)}. {LOOKED_FOR}",
             hint="There is nothing to show of such layers; the attention layers of a hybrid model are shown",
         )
-    found = [_listed(missing, kind)] if missing else []
+    heard = [NotShown(0, name, said) for name, said in session.likenesses.items()]
+    others = [one for one in missing if one.name not in session.likenesses]
+    found = [_listed(one, kind) for one in (heard, others) if one]
     if session.strangers:
         found.append(f"Copies of its modules ran, {session.strangers} calls of them. {COPIES}")
     return NothingRecorded(

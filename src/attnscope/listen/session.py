@@ -66,6 +66,7 @@ class Session:
         self.elsewhere = 0
         self.apart: dict[str, None] = {}  # parts that ran in threads from outside
         self.strangers = 0
+        self.likenesses: dict[str, str] = {}  # by module: what stood where softmax over the keys would
         self.lengths: dict[str, set[int]] = {}  # of keys, by module: a cache keeps them from run to run
         self.fault: OSError | AttnscopeError | None = None
         self._progress = progress

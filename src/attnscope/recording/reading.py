@@ -18,6 +18,7 @@ from attnscope.recording.folders import one_at_a_time, whole_folder
 from attnscope.recording.manifest import read_manifest
 from attnscope.recording.ondisk import Home, OnDisk
 from attnscope.recording.recording import Recording
+from attnscope.recording.room import taken
 
 Read = Callable[[int, int], object]
 """Called with the bytes that were read, and of how many."""
@@ -52,8 +53,9 @@ class Fault:
 class Verified:
     """What reading a whole recording has shown.
 
-    folder: where it lies.   version: of its format, None where the manifest itself is at fault.   files,
-    bytes: how many it has, the manifest included.   faults: none where all is as it was written.
+    folder: where it lies.   version: of its format, None where the manifest itself is at fault.   files: how
+    many it has, the manifest included.   bytes: of all that lies in the folder.   faults: none where all is
+    as it was written.
     """
 
     folder: Path
@@ -86,7 +88,7 @@ def verify(path: str | Path, *, progress: Read | None = None) -> Verified:
             recording = recording_from(home, manifest, found)
         except BrokenRecording as fault:
             found(fault)
-            return Verified(home.path, None, 1, 0, tuple(faults))
+            return Verified(home.path, None, 1, taken(home.path), tuple(faults))
     shelves = list(_shelves(recording))
     total, done = sum(shelf.size for shelf in shelves), 0
 
@@ -101,7 +103,7 @@ def verify(path: str | Path, *, progress: Read | None = None) -> Verified:
             found(one)
     names = [site["file"] for run in manifest["runs"] for site in run["sites"]]
     names += [stack for stack, said in manifest.get("places", {}).items() if said["picture"] is not None]
-    return Verified(home.path, manifest["version"], 1 + len(names), total, tuple(faults))
+    return Verified(home.path, manifest["version"], 1 + len(names), taken(home.path), tuple(faults))
 
 
 def _place(path: str | Path) -> Path:

@@ -23,6 +23,11 @@ def free_at(path: Path) -> int:
     return shutil.disk_usage(there).free
 
 
+def taken(folder: Path) -> int:
+    """The bytes of all files of a recording, its manifest and pictures included. Raises OSError."""
+    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+
+
 def need(path: Path, count: int) -> None:
     """Refuse to write `count` bytes to `path` where they find no room. Raises NoRoom.
 

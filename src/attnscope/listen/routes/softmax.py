@@ -23,6 +23,7 @@ from attnscope.listen.folds import as_many, fold_of, heads_may_be_first, passed_
 from attnscope.listen.following import Grid, multiplied, passing
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.layout import Layout, layout_of, lies_by_feature, of_each_position, of_features
+from attnscope.listen.likeness import along
 from attnscope.listen.products import PRODUCTS, Mixed, mixed, operands
 from attnscope.listen.quiet import quiet
 from attnscope.listen.summed import Summed, reduced
@@ -46,6 +47,8 @@ def tap(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         dim = _axis(args, kwargs, None)
         if scores.dim() > 2 and dim in (-1, scores.dim() - 1):
             _heard(frame, scores, result)
+        else:
+            along(dim, scores)
     return result
 
 
