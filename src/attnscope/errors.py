@@ -5,6 +5,7 @@
     ├── DtypeError                  a dtype that attention has no meaning for
     ├── ScoringError                a scale, bias, softcap or sink that cannot be
     │   └── MaskError               a mask that cannot be
+    ├── EngineError                 an engine that was asked for and cannot run
     ├── Cancelled                   a long walk that was told to stop
     ├── RecordingError
     │   ├── NothingRecorded         the model ran, and no attention was seen
@@ -59,6 +60,10 @@ class ScoringError(AttnscopeError):
 
 class MaskError(ScoringError):
     """A mask that cannot be."""
+
+
+class EngineError(AttnscopeError):
+    """An engine that was asked for and cannot run."""
 
 
 class Cancelled(AttnscopeError):

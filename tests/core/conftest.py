@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -15,7 +16,9 @@ from torch import Tensor
 from attnscope.core import walk
 from attnscope.core.attention import attention
 from attnscope.core.dense import steps
+from attnscope.core.engine import using
 from attnscope.core.mask import Mask
+from attnscope.core.native.library import Library, library
 from attnscope.core.scoring import Scoring, as_scoring
 from attnscope.core.tiled import by_tiles
 
@@ -26,6 +29,19 @@ class Inputs(NamedTuple):
     q: Tensor
     k: Tensor
     v: Tensor
+
+
+def engines_here() -> list[str]:
+    """The torch engine, and the native one where it was compiled and ATTNSCOPE_ENGINE does not say torch."""
+    native = isinstance(library(), Library) and os.environ.get("ATTNSCOPE_ENGINE") != "torch"
+    return ["torch", "native"] if native else ["torch"]
+
+
+@pytest.fixture(scope="module", params=engines_here())
+def each_engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every engine in turn."""
+    with using(request.param):
+        yield request.param
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from attnscope.core.scoring import Scoring
 from attnscope.core.verdict import thresholds_of
 from attnscope.errors import ShapeError
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 HALVES = (torch.bfloat16, torch.float16)
 

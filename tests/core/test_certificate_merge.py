@@ -17,6 +17,8 @@ from attnscope.core.scoring import Scoring
 from attnscope.core.signs import evening_of
 from attnscope.errors import ShapeError
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 T, CUTS = 41, (slice(0, 29), *(slice(i, i + 1) for i in range(29, 37)), slice(37, 41))
 FIGURES = ("z", "row", "rms", "rows", "scale_error", "t", "leverage", "missing", "broken")
 STARTS = [cut.start for cut in CUTS]

@@ -16,6 +16,8 @@ from attnscope.core.certificate import Certificate, certify
 from attnscope.core.masks import causal, padding, rule
 from attnscope.core.scoring import Scoring
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 T = 67
 
 

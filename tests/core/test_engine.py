@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from unittest import mock
 
 import pytest
@@ -10,39 +12,52 @@ import torch
 from attnscope.core import engine, masks
 from attnscope.core.certificate import certify
 from attnscope.core.dense import steps
-from attnscope.core.engine import Engine, States, Tiles, Wanted, engine_of, normaliser
+from attnscope.core.engine import Engine, Native, States, Tiles, Wanted, engine_of, normaliser
 from attnscope.core.fold import summarize
+from attnscope.core.native import engine as native
 from attnscope.core.probe import Probe, ProbeSums
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.errors import Cancelled
 
+pytestmark = pytest.mark.usefixtures("each_engine")
 
-class Counting(Tiles):
-    """The torch engine, which notes what it is asked for."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, slice]] = []
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Blocks of the native engine as small as the calls of this file."""
+    monkeypatch.setattr(native, "CELLS", 2**14)
+
+
+class Counting:
+    """An engine that notes what it is asked for and has another do it."""
+
+    def __init__(self, other: Engine) -> None:
+        self.other, self.asked = other, list[tuple[str, slice]]()
+
+    def blocks(self, bound: Bound, rows: slice | None = None) -> list[slice]:
+        return self.other.blocks(bound, rows)
 
     def normaliser(self, bound: Bound, rows: slice) -> Normaliser:
         self.asked.append(("normaliser", rows))
-        return super().normaliser(bound, rows)
+        return self.other.normaliser(bound, rows)
 
     def probe(self, bound: Bound, probe: Probe, rows: slice, given: Normaliser) -> ProbeSums:
         self.asked.append(("probe", rows))
-        return super().probe(bound, probe, rows, given)
+        return self.other.probe(bound, probe, rows, given)
 
     def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
         self.asked.append(("fold", rows))
-        return super().fold(bound, wanted, rows, given)
+        return self.other.fold(bound, wanted, rows, given)
 
 
-def test_every_number_of_a_call_comes_through_the_engine_that_is_chosen() -> None:
+def test_every_number_of_a_call_comes_through_the_engine_that_is_chosen(each_engine: str) -> None:
     q, k, v = (torch.randn(1, 2, 300, 4) for _ in range(3))
     out = steps(q, k, v, masks.causal()).out
-    counting = Counting()
-    assert isinstance(counting, Engine) and isinstance(engine_of(Scoring().bind(q, k)), Tiles)
-    with mock.patch.object(engine, "Tiles", lambda: counting):
+    counting = Counting(engine_of(Scoring().bind(q, k)))
+    own = {"torch": Tiles, "native": Native}[each_engine]
+    assert isinstance(counting, Engine) and isinstance(counting.other, own)
+    with mock.patch.object(engine, own.__name__, lambda *_: counting):
         rows = normaliser(q, k, masks.causal())
         assert {name for name, _ in counting.asked} == {"normaliser"}
         assert counting.asked[0][1].start == 0 and counting.asked[-1][1].stop == 300
@@ -54,7 +69,9 @@ def test_every_number_of_a_call_comes_through_the_engine_that_is_chosen() -> Non
         assert {name for name, _ in counting.asked} == {"fold"}
 
 
-def test_tiles_outside_the_visible_spans_are_never_computed() -> None:
+def test_tiles_outside_the_visible_spans_are_never_computed(each_engine: str) -> None:
+    if each_engine != "torch":
+        pytest.skip("it makes no tiles of torch")
     t = 1024
     q, k = torch.randn(1, 1, t, 4), torch.randn(1, 1, t, 4)
     sinks = masks.spans(torch.zeros(t, dtype=torch.int64), torch.full((t,), 4))
@@ -102,6 +119,8 @@ def test_a_walk_that_is_stopped_leaves_nothing_behind(how: str) -> None:
         summarize(q, k, masks.causal(), block=16, progress=stop)
     assert len(told) == 1 and torch.is_grad_enabled()
     if expected is Cancelled:
-        assert str(stopped.value).startswith("The walk was stopped after 3%. Every block of rows. progress")
+        assert re.match(
+            r"The walk was stopped after \d%\. Every block of rows\. progress", str(stopped.value)
+        )
     after = summarize(q, k, masks.causal(), block=16)
     assert torch.equal(before.received, after.received) and torch.equal(before.top_keys, after.top_keys)

@@ -14,6 +14,8 @@ from attnscope.core.fold import summarize
 from attnscope.core.tile import Normaliser
 from attnscope.errors import ScoringError, ShapeError, TooLarge
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 LONG = """
 import torch
 from pathlib import Path

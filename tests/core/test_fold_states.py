@@ -19,6 +19,8 @@ from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import Normaliser, weighed
 from attnscope.core.top import Top, no_top, top_of
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 ROWS, KEYS = 13, 19
 
 

@@ -1,4 +1,4 @@
-"""A summary of scores that somebody else made is the summary of the same call, bit for bit."""
+"""A summary of scores that somebody else made is the summary of the same call."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from attnscope.core.mask import Mask
 from attnscope.core.masks import causal, padding, window
 from attnscope.core.scoring import Scoring
 from attnscope.errors import ShapeError
+
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 B, H, HK, T, D = 2, 4, 2, 37, 8
 
@@ -49,8 +51,8 @@ def test_the_summary_of_scores_is_that_of_their_q_and_k(mask: str, fill: float) 
     for one in fields(theirs):
         left, right = getattr(ours, one.name), getattr(theirs, one.name)
         if isinstance(right, Tensor):
-            torch.testing.assert_close(left, right, rtol=0, atol=0, equal_nan=True)
-    torch.testing.assert_close(rows.peak, dense.normaliser.peak, rtol=0, atol=0)
+            torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-5, equal_nan=True)
+    torch.testing.assert_close(rows.peak, dense.normaliser.peak, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(rows.logsum, dense.normaliser.logsum, rtol=0, atol=1e-6)
     assert certificate is not None and certificate.z.max() < 5 and certificate.route == "softmax"
     assert {word for row in certificate.verdict for word in row} == {"passed"}
@@ -62,7 +64,7 @@ def test_a_learned_sink_is_a_column_of_its_own() -> None:
     scoring = Scoring(causal(), sinks=sinks, offset=0)
     dense = steps(q, k, v.repeat_interleave(H // HK, 1), scoring)
     _, certificate, ours = summarize_scores(dense.scores, causal(), v=v, out=dense.out, sinks=sinks)
-    torch.testing.assert_close(ours.sink, summarize(q, k, scoring).sink, rtol=0, atol=0)
+    torch.testing.assert_close(ours.sink, summarize(q, k, scoring).sink, rtol=1e-5, atol=1e-6)
     assert certificate is not None and certificate.passed(1, 3)
 
 

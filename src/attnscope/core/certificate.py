@@ -33,7 +33,6 @@ from attnscope.core.probe import Probe, ProbeSums, probe
 from attnscope.core.scoring import Bound, Scoring, as_scoring, check_values
 from attnscope.core.tile import Normaliser
 from attnscope.core.verdict import NOT_CERTIFIABLE, Measured, Thresholds, judge, measure, thresholds_of
-from attnscope.core.walk import row_blocks
 from attnscope.errors import ShapeError
 from attnscope.shapes import Key, Out, Query, Value
 
@@ -124,7 +123,7 @@ def certify_parts(
             return [without] * len(chosen)
         looking = probe(bound, v, out, seed=seed, evening=evening)
         engine, blocks = engine_of(bound), []
-        for block in row_blocks(bound):
+        for block in engine.blocks(bound):
             given = engine.normaliser(bound, block) if normaliser is None else normaliser.of_rows(block)
             blocks.append(engine.probe(bound, looking, block, given))
         nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, looking.count, q.device)

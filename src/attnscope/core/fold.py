@@ -24,7 +24,6 @@ from attnscope.core.rowstats import RowStats, first_keys, no_rows_seen, over_row
 from attnscope.core.scoring import Bound, Scoring, as_scoring
 from attnscope.core.summary import Summary
 from attnscope.core.tile import Normaliser, shifted
-from attnscope.core.walk import row_blocks
 from attnscope.errors import ScoringError, ShapeError
 from attnscope.shapes import Key, Out, Query, Value
 
@@ -102,7 +101,8 @@ def summarize_parts(
         for span in spans:
             check_block(bound, span, block)
         certifying = _certifying(bound, v, out, route, evening)
-        blocks = [one for span in spans for one in row_blocks(bound, rows=span)]
+        engine = engine_of(bound)
+        blocks = [one for span in spans for one in engine.blocks(bound, span)]
         told, first = _told(bound, blocks, progress), first_keys(bound.visible)
         folding = _Folding(bound, first, top, block, certifying, route, told)
         return [folding.walked(span, _given(bound, normaliser, span)) for span in spans]
@@ -132,7 +132,7 @@ class _Folding:
         wanted = Wanted(top=held, first=self.first, block=self.block, start=start, probe=probe)
         keys = KeyStats(bound, rows=span, start=start, block=self.block)
         stats, sums, made = [no_rows_seen(bound, 0, held)], [], []
-        for rows in row_blocks(bound, rows=span):
+        for rows in engine.blocks(bound, span):
             own = slice(rows.start - start, rows.stop - start)
             given = known.of_rows(own) if known else engine.normaliser(bound, rows)
             states = engine.fold(bound, wanted, rows, given)

@@ -1,0 +1,181 @@
+// Pass 2: all that is made of final weights, of rows, of keys, of blocks, of distances and for certificates.
+#pragma once
+#include "probe.h"
+#include "rows.h"
+
+namespace {
+
+constexpr int NEAR = 2 * PANEL;  // keys at each side of a row whose weights are kept apart for a while
+
+struct Fold {
+  const Call& call;
+  const Where& at;
+  Room& room;
+  Sums& sums;
+  int64_t out;  // of the first row, among the rows of the call
+  RowSums rows[GROUP];
+  Probing probing;
+  float near[2 * NEAR];
+  bool nearby;
+
+  void operator()(const float* packed, int64_t first, const uint64_t* seen) {
+    for (int64_t r = 0; r < at.count;) {
+      int64_t stop = at.count;
+      if (call.block) {  // a strip of rows lies in one row of blocks
+        const int64_t past = (at.row + r - call.block_start) % call.block;
+        if (call.block - past < stop - r) stop = r + call.block - past;
+      }
+      strip(packed, first, seen, r, stop);
+      r = stop;
+    }
+    probing.after_panel();
+  }
+
+  void strip(const float* packed, int64_t first, const uint64_t* seen, int64_t begin, int64_t stop) {
+    alignas(64) float weights[PANEL], logs[PANEL], key_sums[PANEL] = {}, key_most[PANEL] = {};
+    const bool uniform = call.bins && one_bin(first, begin, stop);
+    bool some = false;
+    for (int64_t r = begin; r < stop; r++) {
+      if (!seen[r]) continue;
+      some = true;
+      const float* scores = room.scores + r * PANEL;
+      weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen[r], weights, logs);
+      if (call.want_rows) {
+        row(first, r, scores, weights, logs, key_sums, key_most, uniform);
+      } else if (call.want_keys) {
+        take_keys(weights, key_sums, key_most);
+      }
+      if (call.along_count) probing.take(packed, r, seen[r], scores, weights, logs);
+    }
+    if (some && call.want_keys) flush(first, begin, key_sums, key_most, uniform);
+  }
+
+  void row(int64_t first, int64_t r, const float* scores, const float* weights, const float* logs,
+           float* key_sums, float* key_most, bool uniform) {
+    const int64_t position = at.row + r + call.offset, own = call.first_key[at.b] - first;
+    Distances gone(position, first);
+    uint64_t hits;
+    const float mass = take_row(weights, logs, scores, gone, rows[r], hits, key_sums, key_most);
+    if (hits && call.top) {
+      float* top = room.top + r * call.top;
+      keep_top(scores, hits, first, call.top, top, room.top_keys + r * call.top);
+      rows[r].last = top[call.top - 1];
+    }
+    if (own >= 0 && own < PANEL) rows[r].first = weights[own];
+    if (!uniform && call.bins) by_distance(position, first, mass, weights);
+  }
+
+  // Whether all pairs of these rows and a panel's keys stand in one bin of distances.
+  bool one_bin(int64_t first, int64_t begin, int64_t stop) const {
+    const int64_t low = at.row + begin + call.offset, high = at.row + stop - 1 + call.offset;
+    const int64_t last = (first + PANEL < call.tk ? first + PANEL : call.tk) - 1;
+    if (first <= high && last >= low) return false;
+    const int64_t least = last < low ? low - last : first - high;
+    const int64_t most = last < low ? high - first : last - low;
+    return bin_of(least) == bin_of(most);
+  }
+
+  void by_distance(int64_t position, int64_t first, float mass, const float* weights) {
+    const int64_t last = (first + PANEL < call.tk ? first + PANEL : call.tk) - 1;
+    const bool before = last <= position;
+    const int64_t least = before ? position - last : first >= position ? first - position : 0;
+    const int64_t most = before ? position - first : first >= position ? last - position : NEAR / 2;
+    const int64_t bin = bin_of(least);
+    if (least <= 64) {
+      float* into = near + NEAR + (first - position);
+      for (int c = 0; c < PANEL; c += LANES) store(into + c, load(into + c) + load(weights + c));
+      nearby = true;
+    } else if (bin == bin_of(most)) {
+      sums.by_distance[bin] += mass;
+    } else {  // a power of two lies within the panel: distances up to it stand in `bin`
+      const int64_t edge = (int64_t)64 << (bin - 64);
+      const int64_t from = before ? position - edge - first : 0;
+      const int64_t stop = before ? last - first + 1 : position + edge - first + 1;
+      float nearer = 0.0f, farther = 0.0f;
+      for (int64_t c = 0; c <= last - first; c++) (c >= from && c < stop ? nearer : farther) += weights[c];
+      sums.by_distance[bin] += nearer;
+      sums.by_distance[bin + 1] += farther;
+    }
+  }
+
+  void flush(int64_t first, int64_t begin, const float* key_sums, const float* key_most, bool uniform) {
+    const int64_t count = first + PANEL < call.tk ? PANEL : call.tk - first;
+    const int64_t from = call.key_first > first ? call.key_first - first : 0;
+    const int64_t end = call.key_first + call.key_count - first < count
+                            ? call.key_first + call.key_count - first : count;
+    double whole = 0.0;
+    for (int64_t c = from; c < end; c++) {
+      sums.received[first + c - call.key_first] += key_sums[c];
+      whole += key_sums[c];
+    }
+    if (uniform) {
+      const int64_t low = at.row + begin + call.offset;
+      sums.by_distance[bin_of(apart(low, first < low ? first + count - 1 : first))] += whole;
+    }
+    if (call.block) blocks(first, begin, from, end, key_sums, key_most);
+  }
+
+  void blocks(int64_t first, int64_t begin, int64_t from, int64_t end, const float* key_sums,
+              const float* key_most) {
+    const int64_t line = (at.row + begin - call.block_start) / call.block - call.block_top;
+    const bool shared = line == sums.shared_row;
+    double* into = shared ? sums.shared_sum : sums.block_sum + line * call.block_cols;
+    double* most = shared ? sums.shared_max : sums.block_max + line * call.block_cols;
+    for (int64_t c = from; c < end;) {
+      const int64_t block = (first + c) / call.block, stop = (block + 1) * call.block - first;
+      const int64_t past = stop < end ? stop : end, place = block - call.block_left;
+      float added = 0.0f, largest = 0.0f;
+      for (; c < past; c++) {
+        added += key_sums[c];
+        largest = key_most[c] > largest ? key_most[c] : largest;
+      }
+      into[place] += added;
+      if (largest > most[place]) most[place] = largest;
+      if (added != added) most[place] = __builtin_nan("");
+    }
+  }
+
+  void flush_near() {
+    if (!nearby) return;
+    for (int n = 0; n < 2 * NEAR; n++) {
+      if (near[n] == 0.0f) continue;
+      sums.by_distance[bin_of(apart(n, NEAR))] += near[n];
+    }
+  }
+
+  void finish() {
+    probing.finish();
+    if (call.want_keys) flush_near();
+    if (!call.want_rows) return;
+    for (int64_t r = 0; r < at.count; r++) {
+      const RowSums& row = rows[r];
+      const double mean = row.mass != 0.0 ? row.one / row.mass : 0.0, scatter = row.two - mean * row.one;
+      call.mass[out + r] = row.mass;
+      call.plogp[out + r] = row.plogp;
+      call.at_first[out + r] = row.first;
+      call.mean[out + r] = mean;
+      call.scatter[out + r] = scatter < 0.0 ? 0.0 : scatter;
+      for (int64_t n = 0; n < call.top; n++) {
+        call.top_scores[(out + r) * call.top + n] = room.top[r * call.top + n];
+        call.top_keys[(out + r) * call.top + n] = room.top_keys[r * call.top + n];
+      }
+    }
+  }
+};
+
+void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums& sums) {
+  const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
+  Fold use{call, at, room, sums, out, {}, {call, at, room, out}, {}, false};
+  use.probing.begin();
+  for (int64_t r = 0; r < at.count; r++) {
+    use.rows[r].last = call.top ? -__builtin_inff() : __builtin_inff();
+    for (int64_t n = 0; n < call.top; n++) {
+      room.top[r * call.top + n] = -__builtin_inff();
+      room.top_keys[r * call.top + n] = -1;
+    }
+  }
+  walk(call, at, keys, room, use);
+  use.finish();
+}
+
+}  // namespace

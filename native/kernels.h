@@ -1,0 +1,55 @@
+// What is compiled once for each instruction set, and the memory that it works in.
+#pragma once
+#include "call.h"
+
+// Where a thread adds what it finds of keys: to the call's own arrays, or to its own, to be merged afterwards.
+struct Sums {
+  double* received;     // of the head in hand
+  double* by_distance;  // of the head in hand
+  double* block_sum;    // of the head in hand, counted from the first row and column of blocks held
+  double* block_max;
+  int64_t shared_row;  // the row of blocks that another thread began, -1 for none; it goes to:
+  double *shared_sum, *shared_max;
+};
+
+// The memory of one thread: reserved once by its sizes, used by every group of rows.
+struct Room {
+  float* scores;  // GROUP x PANEL
+  float* scaled;  // the same before cap and bias, where these are asked for
+  float* q;       // blocks of TILE rows: d x TILE each
+  float* lanes;   // GROUP x probe columns x widest vector
+  double* probed; // GROUP x probe columns
+  float* top;     // GROUP x top
+  int64_t* top_keys;
+  float* bias;    // PANEL
+  int32_t* marks; // one for each panel, and one
+};
+
+// The keys of one key head, packed: for each panel HEAD numbers, then d x PANEL, then along_count x PANEL.
+constexpr int64_t HEAD = 16;
+inline int64_t panel_size(const Call& call) { return HEAD + PANEL * (call.d + call.along_count); }
+
+struct Keys {
+  const float* packed;  // from panel `first` on
+  int64_t first;
+};
+
+struct Where {
+  int64_t b, h, row, count;  // `count` rows of one head from `row` on
+};
+
+enum Pass : int32_t { NORMALISE = 0, FOLD = 1, WEIGH = 2 };
+
+struct Kernels {
+  const char* name;
+  int64_t lanes;
+  void (*pack)(const Call&, int64_t b, int64_t hk, int64_t panel, int64_t stop, float* into);
+  void (*group)(const Call&, Pass, const Where&, const Keys&, Room&, Sums&);
+};
+
+extern "C" {
+extern const Kernels attnscope_kernels_plain;
+#if defined(__x86_64__)
+extern const Kernels attnscope_kernels_avx2, attnscope_kernels_avx512;
+#endif
+}

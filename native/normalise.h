@@ -1,0 +1,61 @@
+// Pass 1: the peak of each row and the sum of e^(score - peak), over all the keys that it sees.
+#pragma once
+#include "scores.h"
+
+namespace {
+
+struct Normalise {
+  const Call& call;
+  Room& room;
+  int64_t count;
+  bool peaks_only, at_peak;  // the two halves where a model takes the row's maximum off first, rounded
+  float peak[GROUP];
+  double total[GROUP];
+
+  void operator()(const float*, int64_t, const uint64_t* seen) {
+    for (int64_t r = 0; r < count; r++)
+      if (seen[r]) take(r, room.scores + r * PANEL);
+  }
+
+  void take(int64_t r, const float* scores) {
+    const float none = -__builtin_inff();
+    if (!at_peak) {
+      V most = load(scores);
+      for (int c = LANES; c < PANEL; c += LANES) most = larger(most, load(scores + c));
+      const float here = largest(most);
+      if (here > peak[r]) {
+        total[r] *= peak[r] == none ? 0.0 : __builtin_exp((double)peak[r] - here);
+        peak[r] = here;
+      }
+    }
+    const V top = all(peak[r] == none ? 0.0f : peak[r]);
+    V sums{};
+    for (int c = 0; c < PANEL; c += LANES) {
+      V gone = load(scores + c) - top;
+      if (at_peak) gone = rounded(gone, call.rounding.subtracted);
+      sums += peaks_only ? gone - gone : exponential(gone);  // NaN where there is one
+    }
+    total[r] += sum(sums);
+  }
+};
+
+void normalise(const Call& call, const Where& at, const Keys& keys, Room& room) {
+  const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
+  const bool twice = call.rounding.subtracted;
+  Normalise use{call, room, at.count, twice, false, {}, {}};
+  for (int64_t r = 0; r < at.count; r++) use.peak[r] = call.start ? call.start[out + r] : -__builtin_inff();
+  walk(call, at, keys, room, use);
+  if (twice) {
+    use.peaks_only = false;
+    use.at_peak = true;
+    for (int64_t r = 0; r < at.count; r++) use.total[r] = 0.0;
+    walk(call, at, keys, room, use);
+  }
+  for (int64_t r = 0; r < at.count; r++) {
+    const bool lost = use.total[r] != use.total[r] && use.peak[r] < __builtin_inff();
+    call.peak_out[out + r] = lost ? __builtin_nanf("") : use.peak[r];
+    call.total[out + r] = use.total[r];
+  }
+}
+
+}  // namespace

@@ -1,0 +1,78 @@
+// Keys and queries as the register block wants them: float32, one panel of PANEL keys after another.
+#pragma once
+#include "kernels.h"
+#include "numbers.h"
+
+namespace {
+
+constexpr int WIDE = LANES * ACROSS;  // keys of a register block
+
+struct Head {  // what a panel begins with
+  uint64_t valid, lost;
+};
+
+inline Head& head_of(float* panel) { return *reinterpret_cast<Head*>(panel); }
+inline const Head& head_of(const float* panel) { return *reinterpret_cast<const Head*>(panel); }
+inline const float* keys_of(const float* panel) { return panel + HEAD; }
+inline const float* along_of(const Call& call, const float* panel) { return panel + HEAD + PANEL * call.d; }
+
+// One number as the product takes it; q may be multiplied by the scale first, in its own dtype.
+inline float taken(float x, const Call& call, bool scaled) {
+  const Rounding& how = call.rounding;
+  V one = rounded(all(x), how.inputs);
+  if (scaled && how.q_first) one = rounded(rounded(one * all(call.scale), how.q_scaled), how.q_again);
+  return one[0];
+}
+
+void pack(const Call& call, int64_t b, int64_t hk, int64_t panel, int64_t stop, float* into) {
+  const int64_t* stride = call.k.stride;
+  const bool plain = call.k.kind == FLOAT32 && call.rounding.inputs == FLOAT32;
+  for (; panel < stop; panel++, into += panel_size(call)) {
+    const int64_t first = panel * PANEL, rest = call.tk - first, count = rest < PANEL ? rest : PANEL;
+    uint64_t valid = 0, lost = 0;
+    for (int64_t c = 0; c < count; c++) {
+      valid |= (uint64_t)(!call.valid || call.valid[b * call.tk + first + c]) << c;
+      if (call.lost) lost |= (uint64_t)(call.lost[(b * call.hk + hk) * call.tk + first + c] != 0) << c;
+    }
+    head_of(into).valid = valid;
+    head_of(into).lost = lost;
+    float* keys = into + HEAD;
+    for (int64_t c = 0; c < PANEL; c++) {
+      float* column = keys + c / WIDE * WIDE * call.d + c % WIDE;
+      if (c >= count) {
+        for (int64_t p = 0; p < call.d; p++) column[p * WIDE] = 0.0f;
+        continue;
+      }
+      const int64_t at = b * stride[0] + hk * stride[1] + (first + c) * stride[2];
+      if (plain) {
+        const float* key = static_cast<const float*>(call.k.data) + at;
+        for (int64_t p = 0; p < call.d; p++) column[p * WIDE] = key[p * stride[3]];
+      } else {
+        for (int64_t p = 0; p < call.d; p++)
+          column[p * WIDE] = taken(float_of(call.k.data, at + p * stride[3], call.k.kind), call, false);
+      }
+    }
+    float* along = keys + PANEL * call.d;
+    for (int64_t m = 0; m < call.along_count; m++) {
+      const float* from = call.along + ((b * call.hk + hk) * call.along_count + m) * call.tk + first;
+      for (int64_t c = 0; c < PANEL; c++) along[m * PANEL + c] = c < count ? from[c] : 0.0f;
+    }
+  }
+}
+
+// The rows of a group: blocks of TILE rows, d x TILE each, 0 past the last row.
+void pack_rows(const Call& call, const Where& at, float* into) {
+  const int64_t* stride = call.q.stride;
+  const int64_t whole = (at.count + TILE - 1) / TILE * TILE;
+  for (int64_t r = 0; r < whole; r++) {
+    float* row = into + r / TILE * TILE * call.d + r % TILE;
+    const int64_t from = at.b * stride[0] + at.h * stride[1] + (at.row + r) * stride[2];
+    for (int64_t p = 0; p < call.d; p++) {
+      float x = r < at.count ? float_of(call.q.data, from + p * stride[3], call.q.kind) : 0.0f;
+      row[p * TILE] = call.q.kind == FLOAT32 && !call.rounding.q_first && !call.rounding.inputs
+                          ? x : taken(x, call, true);
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,169 @@
+// The scores of a group of rows and a panel of keys: q.k, scaled, capped, biased, and -inf where not visible.
+#pragma once
+#include "pack.h"
+
+namespace {
+
+// q.k times `scale` of ROWS rows and one panel.
+template <int ROWS>
+inline void product(const float* q, const float* keys, int64_t d, float scale, float* into) {
+  for (int64_t from = 0; from < PANEL; from += WIDE, keys += WIDE * d) {
+    V sums[ROWS][ACROSS] = {};
+    for (int64_t p = 0; p < d; p++) {
+      V key[ACROSS];
+      for (int x = 0; x < ACROSS; x++) key[x] = load(keys + p * WIDE + x * LANES);
+      for (int r = 0; r < ROWS; r++) {
+        const V own = all(q[p * TILE + r]);
+        for (int x = 0; x < ACROSS; x++) sums[r][x] = fma(own, key[x], sums[r][x]);
+      }
+    }
+    for (int r = 0; r < ROWS; r++)
+      for (int x = 0; x < ACROSS; x++) store(into + r * PANEL + from + x * LANES, sums[r][x] * all(scale));
+  }
+}
+
+inline void products(int rows, const float* q, const float* keys, int64_t d, float scale, float* into) {
+  switch (rows) {
+    case 1: return product<1>(q, keys, d, scale, into);
+    case 2: return product<2>(q, keys, d, scale, into);
+    case 3: return product<3>(q, keys, d, scale, into);
+    case 4: return product<4>(q, keys, d, scale, into);
+    case 5: return product<5>(q, keys, d, scale, into);
+    default: return product<6>(q, keys, d, scale, into);
+  }
+}
+
+// PANEL numbers of the bias of one row, from key `first` on.
+const float* bias_of(const Call& call, const Where& at, int64_t row, int64_t first, float* room) {
+  const Array& bias = call.bias;
+  int64_t from = at.b * bias.stride[0] + at.h * bias.stride[1], count = PANEL, step = bias.stride[3];
+  if (call.bias_kind == BY_DISTANCE) {
+    const int64_t slot = first - row - call.offset - call.bias_first, last = call.bias_size - 1;
+    if (slot < 0 || slot + PANEL - 1 > last) {  // what the table does not hold is not visible
+      for (int64_t c = 0; c < PANEL; c++) {
+        const int64_t near = slot + c < 0 ? 0 : slot + c > last ? last : slot + c;
+        room[c] = float_of(bias.data, from + near * step, bias.kind);
+      }
+      return room;
+    }
+    from += slot * step;
+  } else {
+    from += row * bias.stride[2] + first * step;
+    if (call.tk - first < count) count = call.tk - first;
+  }
+  if (bias.kind == FLOAT32 && step == 1 && count == PANEL) return static_cast<const float*>(bias.data) + from;
+  for (int64_t c = 0; c < PANEL; c++)
+    room[c] = c < count ? float_of(bias.data, from + c * step, bias.kind) : 0.0f;
+  return room;
+}
+
+// From q.k to a score as `core.scores.biased` has it, each step rounded as the model rounds it.
+void finish(const Call& call, const Where& at, int64_t r, int64_t first, float* scores, float* scaled,
+            float* room) {
+  const Rounding& how = call.rounding;
+  const float* bias = call.bias_kind ? bias_of(call, at, at.row + r, first, room) : nullptr;
+  const V cap = all(call.softcap);
+  for (int c = 0; c < PANEL; c += LANES) {
+    V x = load(scores + c);
+    if (how.products) x = rounded(x, how.products);
+    if (how.scaled || how.products) {
+      x = rounded(x, how.scaled);
+      if (!how.q_first) x = rounded(x * all(call.scale), how.scaled);
+    }
+    if (scaled) store(scaled + c, x);
+    V added = bias ? rounded(load(bias + c), how.scaled) : V{};
+    if (bias && call.bias_inside) x = rounded(x + added, how.scaled);
+    if (call.softcap != 0.0f) {
+      x = rounded(tangent(rounded(x / cap, how.scaled)), how.scaled);
+      x = rounded(x * cap, how.scaled);
+    }
+    if (bias && !call.bias_inside) x = rounded(x + added, how.scaled);
+    store(scores + c, rounded(x, how.fused));
+  }
+}
+
+// Whether finish() has anything to do.
+inline bool is_plain(const Call& call) {
+  const Rounding& how = call.rounding;
+  return !call.bias_kind && call.softcap == 0.0f && !how.products && !how.scaled && !how.fused;
+}
+
+// What the product is multiplied by at once: the scale, where nothing is rounded before it.
+inline float scale_at_once(const Call& call) {
+  const Rounding& how = call.rounding;
+  return how.q_first || how.products || how.scaled ? 1.0f : call.scale;
+}
+
+inline uint64_t below(int64_t count) {  // the bits under `count`
+  return count >= PANEL ? ~0ull : count <= 0 ? 0 : (1ull << count) - 1;
+}
+
+// The keys of a panel that a row sees, one bit each. `from`: spans before it end before this panel.
+inline uint64_t seen_of(const int64_t* lo, const int64_t* hi, int64_t spans, int64_t first, int64_t& from) {
+  while (from < spans && hi[from] <= first) from++;
+  uint64_t found = 0;
+  for (int64_t s = from; s < spans && lo[s] < first + PANEL; s++)
+    found |= below(hi[s] - first) & ~below(lo[s] - first);
+  return found;
+}
+
+// Calls use(panel, first key, what each row sees) for every panel of which a row of the group sees a key.
+template <class Use>
+void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& use) {
+  const int64_t edge = at.b * call.edge_stride[0] + at.h * call.edge_stride[1], size = panel_size(call);
+  const float scale = scale_at_once(call);
+  const bool plain = is_plain(call);
+  int64_t from[GROUP] = {}, least = INT64_MAX, most = -1;
+  auto after = [&](int64_t key) { return key < call.col_first ? call.col_first : key; };
+  auto before = [&](int64_t key) { return key > call.col_stop ? call.col_stop : key; };
+  auto span = [&](int64_t r) { return edge + (at.row + r) * call.edge_stride[2]; };
+  for (int64_t r = 0; r < at.count; r++)
+    for (int64_t s = 0; s < call.spans; s++) {
+      const int64_t lo = after(call.lo[span(r) + s]), hi = before(call.hi[span(r) + s]);
+      if (hi <= lo) continue;
+      least = lo / PANEL < least ? lo / PANEL : least;
+      most = (hi - 1) / PANEL > most ? (hi - 1) / PANEL : most;
+    }
+  if (most < 0) return;
+  for (int64_t panel = least; panel <= most + 1; panel++) room.marks[panel] = 0;
+  for (int64_t r = 0; r < at.count; r++)
+    for (int64_t s = 0; s < call.spans; s++) {
+      const int64_t lo = after(call.lo[span(r) + s]), hi = before(call.hi[span(r) + s]);
+      if (hi <= lo) continue;
+      room.marks[lo / PANEL]++;
+      room.marks[(hi - 1) / PANEL + 1]--;
+    }
+  pack_rows(call, at, room.q);
+  int32_t open = 0;
+  for (int64_t panel = least; panel <= most; panel++) {
+    open += room.marks[panel];
+    if (!open) continue;
+    const int64_t first = panel * PANEL;
+    const float* packed = keys.packed + (panel - keys.first) * size;
+    uint64_t seen[GROUP], some = 0;
+    const uint64_t open_to = head_of(packed).valid & below(call.col_stop - first) & ~below(call.col_first - first);
+    for (int64_t r = 0; r < at.count; r++) {
+      seen[r] = seen_of(call.lo + span(r), call.hi + span(r), call.spans, first, from[r]) & open_to;
+      some |= seen[r];
+    }
+    if (!some) continue;
+    for (int64_t tile = 0; tile < at.count; tile += TILE) {
+      const int rows = at.count - tile < TILE ? (int)(at.count - tile) : TILE;
+      uint64_t here = 0;
+      for (int r = 0; r < rows; r++) here |= seen[tile + r];
+      if (!here) continue;
+      float* scores = room.scores + tile * PANEL;
+      products(rows, room.q + tile * call.d, keys_of(packed), call.d, scale, scores);
+      for (int r = 0; r < rows; r++) {
+        float* row = scores + r * PANEL;
+        if (!plain) finish(call, at, tile + r, first, row, room.scaled ? room.scaled + (tile + r) * PANEL : nullptr, room.bias);
+        if (seen[tile + r] == ~0ull) continue;
+        for (int c = 0; c < PANEL; c += LANES)
+          store(row + c, spread(seen[tile + r], c) ? load(row + c) : all(-__builtin_inff()));
+      }
+    }
+    use(packed, first, seen);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,159 @@
+"""The native engine: the passes of the seam, each one call of the library over a block of rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from attnscope.core.keystats import KeyStats
+from attnscope.core.native.call import Call, call_of, is_exact
+from attnscope.core.native.counts import seen_of_blocks, seen_of_keys
+from attnscope.core.native.library import Library
+from attnscope.core.normaliser import RowState, of_sinks
+from attnscope.core.probe import STEPS, Probe, ProbeSums
+from attnscope.core.rowstats import RowStats
+from attnscope.core.scoring import Bound
+from attnscope.core.seam import States, Wanted
+from attnscope.core.tile import Normaliser
+from attnscope.core.top import Top
+from attnscope.core.walk import sinks_of_rows
+
+CELLS = 2**26
+"""Visible cells of a block of rows, all heads together: some tenths of a second."""
+
+ALIGNED = 48
+"""Rows: blocks are multiples of it, so that groups of 24 rows and blocks of 16 are whole."""
+
+
+class Native:
+    """Calls of the compiled library. It takes what `call.can_take` says."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def blocks(self, bound: Bound, rows: slice | None = None) -> list[slice]:
+        """Blocks of rows of about as many visible cells each."""
+        start, stop, _ = (rows or slice(None)).indices(bound.shape.tq)
+        if stop <= start:
+            return []
+        seen, heads = bound.visible, bound.shape.b * bound.shape.h
+        wide = (seen.hi - seen.lo)[:, :, start:stop].clamp(min=0).sum(dim=-1)  # (b|1 h|1 r)
+        cells = (wide.double().mean(dim=(0, 1)) * heads + 1).cumsum(0)
+        which = (cells / CELLS).long()
+        cuts = {int(cut) // ALIGNED * ALIGNED for cut in which.diff().nonzero()[:, 0] + 1} - {0}
+        edges = [start, *(start + cut for cut in sorted(cuts)), stop]
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    def normaliser(self, bound: Bound, rows: slice) -> Normaliser:
+        """Pass 1: the normaliser of these rows, their learned sinks included."""
+        call, start = call_of(bound, rows), sinks_of_rows(bound, rows)
+        twice = bool(call.rounding.subtracted)  # the row's maximum first, the sink's logit included
+        if twice:
+            call.hold(start=start.peak.contiguous())
+        peak, total = torch.empty_like(start.peak), torch.empty_like(start.peak, dtype=torch.float64)
+        call.hold(peak_out=peak, total=total)
+        self._library.run(call, "normalise")
+        state = RowState(peak, total.to(peak.dtype))
+        if not twice:
+            return start.merge(state).normaliser()
+        sinks = of_sinks(bound, start, peak=peak)
+        return (state if sinks is None else RowState(peak, state.total + sinks.total)).normaliser()
+
+    def probe(self, bound: Bound, probe: Probe, rows: slice, given: Normaliser) -> ProbeSums:
+        """What a certificate of these rows is made of."""
+        call = _weighing(bound, rows, given)
+        sums = _Sums(call, probe, bound, rows)
+        self._library.run(call, "fold")
+        return sums.finished(given)
+
+    def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
+        """Pass 2: everything else."""
+        call = _weighing(bound, rows, given)
+        sums = None if wanted.probe is None else _Sums(call, wanted.probe, bound, rows)
+        cols = slice(*bound.visible.bounds(rows))
+        keys = KeyStats(bound, rows=rows, cols=cols, start=wanted.start, block=wanted.block)
+        stats = _rows(call, given, wanted)
+        _point_to(call, keys)
+        self._library.run(call, "fold")
+        keys.seen = seen_of_keys(bound.visible, rows, cols)
+        if wanted.block is not None:
+            keys.counts = seen_of_blocks(bound.visible, rows, cols, block=wanted.block, start=wanted.start)
+        return States(stats, keys, None if sums is None else sums.finished(given))
+
+
+def _weighing(bound: Bound, rows: slice, given: Normaliser) -> Call:
+    """A call of pass 2."""
+    call = call_of(bound, rows)
+    call.hold(peak=given.peak.detach().contiguous(), logsum=given.logsum.detach().contiguous())
+    return call
+
+
+def _rows(call: Call, given: Normaliser, wanted: Wanted) -> RowStats:
+    """The statistics of rows, in memory that the engine fills."""
+    lead = given.peak.shape
+    mass, plogp, mean, scatter, first = (torch.zeros(lead, dtype=torch.float64) for _ in range(5))
+    scores = torch.empty(*lead, wanted.top, dtype=torch.float32)
+    keys = torch.empty(*lead, wanted.top, dtype=torch.int64)
+    call.want_rows, call.top = 1, wanted.top
+    call.hold(mass=mass, plogp=plogp, mean=mean, scatter=scatter, at_first=first)
+    call.hold(top_scores=scores, top_keys=keys, first_key=wanted.first.contiguous())
+    peak, logsum = given.peak.double(), given.logsum.double()
+    return RowStats(peak, logsum, mass, plogp, mean, scatter, first, Top(scores, keys))
+
+
+def _point_to(call: Call, keys: KeyStats) -> None:
+    """Lets the engine add to statistics of keys, which begin at 0."""
+    call.want_keys, call.bins = 1, keys.by_distance.shape[-1]
+    call.key_first, call.key_count = keys.cols.start, keys.cols.stop - keys.cols.start
+    call.hold(received=keys.received, by_distance=keys.by_distance)
+    if keys.block is None or keys.sums is None or keys.largest is None:
+        return
+    call.block, call.block_start = keys.block, keys.start
+    call.block_top, call.block_left = (
+        (keys.rows.start - keys.start) // keys.block,
+        keys.cols.start // keys.block,
+    )
+    call.block_rows, call.block_cols = keys.sums.shape[-2:]
+    call.hold(block_sum=keys.sums, block_max=keys.largest)
+
+
+class _Sums:
+    """The sums of a certificate, in memory that the engine fills, and what is made of them."""
+
+    def __init__(self, call: Call, probe: Probe, bound: Bound, rows: slice) -> None:
+        b, h, r, n = bound.shape.b, bound.shape.h, rows.stop - rows.start, probe.count
+        self._probe, self._asked, self._tilted_by_logs = probe, probe.asked[:, :, rows], probe.plain
+        self._tilted_by_logs &= is_exact(call)
+        sizes = (4 + 2 * n, 1 + n, 2 + n if probe.added else 0)
+        self._sums, self._tilts, self._squares = (
+            torch.zeros(b, h, r, size, dtype=torch.float64) for size in sizes
+        )
+        self._largest, self._lost = torch.zeros(b, h, r), torch.zeros(b, h, r, dtype=torch.uint8)
+        call.along_count, call.signs = sizes[0], n
+        call.plain, call.added = int(probe.plain), int(probe.added)
+        call.hold(along=probe.along_keys.float().contiguous())
+        if probe.lost is not None:
+            call.hold(lost=probe.lost.contiguous())
+        call.hold(probe_sums=self._sums, probe_tilts=self._tilts, probe_squares=self._squares)
+        call.hold(probe_largest=self._largest, probe_lost=self._lost)
+
+    def finished(self, given: Normaliser) -> ProbeSums:
+        """As Probe.of_tile has it; given: the normaliser of the rows."""
+        n = self._probe.count
+        sums, longer = self._sums[..., : 2 + n], self._sums[..., 2 + n :]
+        tilts: Tensor = self._tilts
+        if self._tilted_by_logs:  # score = log w + level
+            level = given.peak.masked_fill(given.peak == -torch.inf, 0.0).double() + given.logsum.double()
+            tilts = tilts + level[..., None] * sums[..., : n + 1]
+        drift = STEPS**2 * sums + self._asked[..., None] * longer
+        return ProbeSums(
+            mass=sums[..., 0],
+            largest=self._largest.double(),
+            second=sums[..., n + 1],
+            tilt=tilts[..., 0],
+            first=sums[..., 1 : n + 1].masked_fill(self._lost.bool()[..., None], torch.nan),
+            tilted=tilts[..., 1:],
+            drift=drift + self._squares if self._probe.added else drift,
+        )

@@ -1,0 +1,79 @@
+"""The compiled library: where it lies, whether it is ours, and which instruction set of it runs.
+
+ATTNSCOPE_LIBRARY names another file, ATTNSCOPE_ISA an instruction set other than the best of this machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from pathlib import Path
+
+from attnscope.core.native.call import Call
+from attnscope.errors import EngineError
+
+ABI = 1
+"""What the library must say of itself: the number in native/call.h, raised with each change of it."""
+
+SETS = ("avx512", "avx2", "plain")
+"""Instruction sets, the widest first; NEON is the plain one of its machines."""
+
+PASSES = {"normalise": 0, "fold": 1, "weigh": 2}
+
+
+class Library:
+    """The functions of the compiled library."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError or AttributeError where the file is no such library, EngineError where it is of
+        another version.
+        """
+        self._code = ctypes.CDLL(str(path))
+        for name, result, arguments in (
+            ("attnscope_abi", ctypes.c_int32, []),
+            ("attnscope_call_size", ctypes.c_int64, []),
+            ("attnscope_isa", ctypes.c_char_p, [ctypes.c_char_p]),
+            ("attnscope_run", ctypes.c_int32, [ctypes.POINTER(Call), ctypes.c_int32, ctypes.c_char_p]),
+        ):
+            function = getattr(self._code, name)
+            function.restype, function.argtypes = result, arguments
+        found = (self._code.attnscope_abi(), self._code.attnscope_call_size())
+        if found != (ABI, ctypes.sizeof(Call)):
+            raise EngineError(
+                f"{path.name} is of version {found[0]} ({found[1]} bytes a call)",
+                wanted=f"Version {ABI} ({ctypes.sizeof(Call)} bytes a call)",
+                hint="Compile it again: python native/compile.py in a checkout, or install attnscope again",
+            )
+
+    def isa(self) -> str:
+        """The instruction set that runs. Raises EngineError where ATTNSCOPE_ISA names one that cannot."""
+        name = os.environ.get("ATTNSCOPE_ISA", "")
+        found = self._code.attnscope_isa(name.encode())
+        if found is None:
+            raise EngineError(
+                f"ATTNSCOPE_ISA={name!r:.40}", wanted=f"One that this machine has: {', '.join(self.sets())}"
+            )
+        return str(found.decode())
+
+    def sets(self) -> list[str]:
+        """The instruction sets that this machine has and the library was compiled for, the widest first."""
+        return [name for name in SETS if self._code.attnscope_isa(name.encode()) is not None]
+
+    def run(self, call: Call, name: str) -> None:
+        """One pass over the rows of a call; other Python threads go on meanwhile. Raises MemoryError."""
+        isa = self.isa()
+        if self._code.attnscope_run(ctypes.byref(call), PASSES[name], isa.encode()):
+            raise MemoryError("The native engine found no room for its packed keys")
+
+
+@cache
+def library() -> Library | str:
+    """The library, opened once, or why there is none, in a sentence."""
+    path = Path(os.environ.get("ATTNSCOPE_LIBRARY") or Path(__file__).with_name("_fold.so"))
+    if not path.exists():
+        return f"{path.name} was not compiled"
+    try:
+        return Library(path)
+    except (OSError, AttributeError, EngineError) as error:
+        return f"{path.name} cannot be opened: {error}"

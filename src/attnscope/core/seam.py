@@ -1,0 +1,56 @@
+"""The seam behind which tiles are walked: what an engine is asked for, and what it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from torch import Tensor
+
+from attnscope.core.keystats import KeyStats
+from attnscope.core.probe import Probe, ProbeSums
+from attnscope.core.rowstats import RowStats
+from attnscope.core.scoring import Bound
+from attnscope.core.tile import Normaliser
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What a fold is to make of each block of rows.
+
+    top: how many of the largest scores of a row.   first: for each batch the first key, (b).   block: of
+    block sums and maxima, or None.   start: the row that blocks are counted from.   probe: what a
+    certificate is measured with, or None.
+    """
+
+    top: int
+    first: Tensor
+    block: int | None
+    start: int
+    probe: Probe | None
+
+
+class States(NamedTuple):
+    """What a fold made of a block of rows: of each row, of each key, and for the certificate."""
+
+    rows: RowStats
+    keys: KeyStats
+    probed: ProbeSums | None
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What walks the tiles of a call. Every method takes a slice of absolute rows and visits no tile in
+    which nothing is visible; normalisers are of those rows, (b h r) each in the compute dtype."""
+
+    def blocks(self, bound: Bound, rows: slice | None = None) -> list[slice]:
+        """The blocks in which rows are best given to it, in order: between two of them a walk can stop."""
+
+    def normaliser(self, bound: Bound, rows: slice) -> Normaliser:
+        """Pass 1: the normaliser of these rows, their learned sinks included."""
+
+    def probe(self, bound: Bound, probe: Probe, rows: slice, given: Normaliser) -> ProbeSums:
+        """What a certificate of these rows is made of."""
+
+    def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
+        """Pass 2: everything else."""
