@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from attnscope.gpt.train import Progress, Training
+    from attnscope.measure.watching import Watch
 
 STOPPED = 130
 SAMPLE_LENGTH, SAMPLE_TEMPERATURE = 400, 0.8
@@ -34,7 +35,13 @@ SAMPLE_LENGTH, SAMPLE_TEMPERATURE = 400, 0.8
 @click.option(
     "--steps", type=click.IntRange(1, 10**9), metavar="N", help="Instead of the preset's: for trying out."
 )
-def command(*, text: str, preset: str, out: str, seed: int, threads: int | None, steps: int | None) -> int:
+@click.option(
+    "--watch-heads", is_flag=True,
+    help="Also keep what each head does along the training: heads.csv, and a picture, heads.png.",
+)  # fmt: skip
+def command(
+    *, text: str, preset: str, out: str, seed: int, threads: int | None, steps: int | None, watch_heads: bool
+) -> int:
     """Train a small language model on a text file.
 
     A run that was stopped, by Ctrl-C or by anything else, goes on from its last checkpoint when the same
@@ -54,21 +61,42 @@ def command(*, text: str, preset: str, out: str, seed: int, threads: int | None,
             wanted = "A text file to train on" if name == "text" else "The name of a folder for the run"
             raise TrainingError(f"--{name} is empty", wanted=wanted)
     path, folder = home_made(text, TrainingError), home_made(out, TrainingError)
-    run = Training(read_text(path), chosen, folder, seed=seed, threads=threads)
+    given_text = read_text(path)
+    run = Training(given_text, chosen, folder, seed=seed, threads=threads)
+    watched = _watched(run, given_text) if watch_heads else None
     _announce(run)
     with _ctrl_c() as asked:
-        _advance(run, asked)
+        _advance(run, asked, watched)
     if not run.done:
         run.save()
         given = {"text": text, "preset": preset, "out": out, "seed": seed, "threads": threads, "steps": steps}
         again = ["attnscope", "train"]
         for name, value in given.items():
             again += [] if value is None else [f"--{name}", str(value)]
+        again += ["--watch-heads"] if watch_heads else []
         click.echo(f"Stopped after step {run.step:,} of {run.recipe.steps:,}, and saved. To go on:", err=True)
         click.echo(f"  {shlex.join(again)}", err=True)
         return STOPPED
     _finish(run, path.name)
+    if watched is not None:
+        _show_watched(watched, run)
     return 0
+
+
+def _watched(run: Training, text: str) -> Watch:
+    from attnscope.measure.watching import watch
+
+    return watch(run.model, run.folder, text, step=run.step, steps=run.recipe.steps)
+
+
+def _show_watched(watched: Watch, run: Training) -> None:
+    """Write the picture of the heads along the run, and say when the two kinds appeared."""
+    from attnscope.cli.watched import PICTURE, picture, sentence
+    from attnscope.gpt.files import write_whole
+
+    write_whole(run.folder / PICTURE, picture(watched, f"{run.preset.name}: heads along the training"))
+    for score in ("previous_token", "induction_stripe"):
+        click.echo(sentence(watched, score))
 
 
 def _announce(run: Training) -> None:
@@ -82,7 +110,7 @@ def _announce(run: Training) -> None:
         click.echo(f"Going on from step {run.step:,} of {run.recipe.steps:,}.", err=True)
 
 
-def _advance(run: Training, asked: list[int]) -> None:
+def _advance(run: Training, asked: list[int], watched: Watch | None) -> None:
     """Steps until the run is done or Ctrl-C was pressed, with a bar that shows loss and time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -98,10 +126,14 @@ def _advance(run: Training, asked: list[int]) -> None:
     )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=run.recipe.steps, completed=run.step, loss="loss ...")
+        if watched is not None and watched.due(run.step, run.recipe.steps):
+            watched.look(run.step)
         while not run.done and not asked:
             made = run.advance()
             bar.update(task, completed=made.step, loss=f"loss {_recent(run):.3f}")
             _report(made, bar.console)
+            if watched is not None and watched.due(made.step, made.steps):
+                watched.look(made.step)
 
 
 def _recent(run: Training) -> float:
