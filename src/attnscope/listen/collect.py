@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -141,7 +141,13 @@ def _facts(read: _Read, name: str, order: int, layer: int) -> dict[str, Any]:
 def _piece(
     read: _Read, part: Call, bound: Bound, matched: Matched, facts: Mapping[str, Any], log: RunLog
 ) -> Piece:
-    rows, parts = _parts(part, bound, facts, log)
+    even = None
+    if log.whole:  # all calls by the same factors, so that their figures add up
+        key = facts["name"], facts["order"]
+        if key not in log.evenings:
+            log.evenings[key] = evening_of(part.out, bound.shape.hk)
+        even = log.evenings[key]
+    walked = cache(partial(_walked, part, bound, facts, log, even))
     return Piece(
         tensors={name: getattr(part, name) for name in ("q", "k", "v", "out")},
         keep=KEEPS[facts["keep"]],
@@ -149,9 +155,9 @@ def _piece(
         columns=bound.shape.tk,
         scoring=bound.scoring,
         visible=bound.visible,
-        normaliser=rows,
-        parts=parts,
-        on_key=partial(_on_key, bound, rows),
+        walked=walked,
+        evening=None if log.guesses or part.doubt is not None else even,
+        on_key=partial(_on_key, bound, walked),
         offset=read.offset,
         used=bound.shape.tk if read.offset is None or not log.whole else used(bound.visible, bound.offset),
         bit_exact=matched.bit_exact,
@@ -160,17 +166,16 @@ def _piece(
     )
 
 
-def _parts(call: Call, bound: Bound, facts: Mapping[str, Any], log: RunLog) -> tuple[Normaliser, list[Part]]:
+def _walked(
+    call: Call, bound: Bound, facts: Mapping[str, Any], log: RunLog, even: Tensor | None
+) -> tuple[Normaliser, Sequence[Part]]:
     """The normaliser of the call, and its rows in one part, or the last ones each by itself, where they may
     be guesses. Where sums are wanted, all comes from one walk.
     """
     tq, tk, keep = bound.shape.tq, bound.shape.tk, facts["keep"]
     sure = tq - min(max(tq - 1, 0), GUESSES) if log.guesses else tq
     cuts = [slice(0, sure), *(slice(i, i + 1) for i in range(sure, tq))]
-    how: dict[str, Any] = {"parts": cuts, "route": call.route.rsplit("/", 1)[-1]}
-    if log.whole:  # all calls by the same factors, so that their figures add up
-        key = facts["name"], facts["order"]
-        how["evening"] = log.evenings.setdefault(key, evening_of(call.out, bound.shape.hk))
+    how: dict[str, Any] = {"parts": cuts, "route": call.route.rsplit("/", 1)[-1], "evening": even}
     block = block_of(tq, tk) if log.pictures and "q" in KEEPS[keep] else None
     summaries: Sequence[Summary | None] = [None] * len(cuts)
     certificates: Sequence[Certificate | None]
@@ -186,8 +191,9 @@ def _parts(call: Call, bound: Bound, facts: Mapping[str, Any], log: RunLog) -> t
     return rows, [Part(*found) for found in zip(cuts, certificates, summaries, strict=True)]
 
 
-def _on_key(bound: Bound, normaliser: Normaliser, key: Tensor) -> Tensor:
+def _on_key(bound: Bound, walked: Callable[[], tuple[Normaliser, object]], key: Tensor) -> Tensor:
     """The weight of each row on key[b] of its batch, 0 where that is no key of the call: (b h tq)."""
+    normaliser = walked()[0]
     found = torch.zeros_like(normaliser.peak)
     for batch, place in enumerate(key.tolist()):
         if 0 <= place < bound.shape.tk:

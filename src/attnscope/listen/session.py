@@ -281,7 +281,7 @@ class Session:
             with self._lock:
                 self.left_out += 1
             return None
-        with quiet():
+        with quiet(piece.tensors["v"].device):
             why_not = log.take(piece, (name, order))
         if why_not is not None:
             raise CannotShowError(why_not)

@@ -113,7 +113,7 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
         return None
     made, whole = call.found.certificate, call.found.summary
     summary, certificate = _of_heads(whole, heads), None if made is None else _of_heads(made, heads)
-    sinks, offset = call.scoring.sinks, call.offset or 0
+    normaliser, sinks, offset = _of_heads(call.found.normaliser, heads), call.scoring.sinks, call.offset or 0
     mask = call.reading.of_heads(heads).mask(offset)
     visible = mask.bind(b, h if heads is None else len(heads), tq, tk, offset, call.v.device)
     return Piece(
@@ -127,8 +127,7 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
             sinks=sinks if sinks is None or heads is None else sinks[list(heads)],
         ),
         visible=visible,
-        normaliser=_of_heads(call.found.normaliser, heads),
-        parts=[Part(slice(0, tq), certificate, summary)],
+        walked=lambda: (normaliser, [Part(slice(0, tq), certificate, summary)]),
         on_key=partial(_on_key, visible, summary),
         offset=call.offset,
         used=tk if call.offset is None or not log.whole else used(visible, call.offset),

@@ -16,7 +16,8 @@ from attnscope.recording.biases import Biases
 from attnscope.recording.calls import Step, calls_of, order_of
 from attnscope.recording.columns import Columns, outlines_of
 from attnscope.recording.edges import Edges
-from attnscope.recording.piece import Piece
+from attnscope.recording.pending import Pending
+from attnscope.recording.piece import Part, Piece
 from attnscope.recording.placing import Place
 from attnscope.recording.shelf import InMemory
 from attnscope.recording.site import Site
@@ -52,6 +53,7 @@ class Growing:
     columns: Columns = field(default_factory=Columns)
     edges: Edges = field(default_factory=Edges)
     verdicts: Verdicts = field(default_factory=Verdicts)
+    pending: Pending = field(default_factory=Pending)
     sums: Sums | None = None
     _held: dict[str, Strip] = field(default_factory=dict)
     _steps: list[Step] = field(default_factory=list)
@@ -77,15 +79,22 @@ class Growing:
 
     def can_cut(self, row: int) -> bool:
         """Whether the rows from `row` on can be taken off again, with all that was summed up about them."""
+        if self.pending.rows and row > self.pending.start:
+            return self.pending.can_cut(row)
         return self.verdicts.can_cut(row) and (self.sums is None or self.sums.can_cut(row))
 
     def append(self, piece: Piece, place: Place, row: int, prints: Tensor, biases: Biases) -> None:
         """Adds a call whose row 0 is row `row`; rows from there on, and columns after its past, go."""
+        waits = self.pending.can_wait(piece)
+        if not waits:
+            piece.walked()
         if not self._steps:
             self.scoring = piece.scoring
         if place.parents is not None:
             self._reorder(place.parents)
         self._cut(row, place.first + piece.past)
+        if not (waits and self.pending.goes_on(piece)):
+            self._settle()
         q, k = piece.tensors.get("q"), piece.tensors.get("k")
         step = Step(
             row, piece.rows, place.first, piece.columns, UNKNOWN if q is None else order_of(q),
@@ -98,14 +107,17 @@ class Growing:
         for name in self.keep:
             tensor = piece.tensors[name]
             self._add(name, tensor[:, :, new] if name in ("k", "v") else tensor)
-        self._add("peak", piece.normaliser.peak)
-        self._add("logsum", piece.normaliser.logsum)
-        if any(part.summary is not None for part in piece.parts):
+        if waits:
+            self.pending.append(piece, row, place.first)
+        else:
+            self._walked(row, piece.normaliser, piece.parts)
+        if not waits and any(part.summary is not None for part in piece.parts):
             self.sums = self.sums or Sums(self.strip)
             self.sums.append(piece, place.first)
         self.columns.append(prints[:, new], outlines_of(piece.tensors["v"][:, :, new]))
-        self.verdicts.append(row, piece.parts)
         self.rows = row + piece.rows
+        if self.pending.full:
+            self._settle()
 
     def end_at(self, rows: int) -> None:
         """Keeps the first rows, and the columns up to the last one's own."""
@@ -114,6 +126,7 @@ class Growing:
 
     def site(self, index: int, segment: int) -> Site:
         """The site of all that came; segment: number of such sites before this one in the run."""
+        self._settle()
         calls, size = calls_of(self._steps), self.columns.size
         tensors = {name: self._held[name].whole() for name in self.keep}
         normaliser = Normaliser(self._held["peak"].whole(), self._held["logsum"].whole())
@@ -142,6 +155,21 @@ class Growing:
         sizes = (peak.shape[0], peak.shape[1], self.rows, self.columns.size, scoring.offset or 0)
         return self.sums.summary(scoring.mask.bind(*sizes, peak.device), peak.dtype, certificate)
 
+    def _walked(self, row: int, normaliser: Normaliser, parts: Sequence[Part]) -> None:
+        """Adds what was found out about the rows from `row` on."""
+        self._add("peak", normaliser.peak)
+        self._add("logsum", normaliser.logsum)
+        self.verdicts.append(row, parts)
+
+    def _settle(self) -> None:
+        """Walks the rows that wait for it."""
+        if not self.pending.rows:
+            return
+        row, stop = self.pending.start, self.pending.start + self.pending.rows
+        k, v = self._held["k"].whole(), self._held["v"].whole()
+        normaliser, certificate = self.pending.walked(k, v, self.scoring)
+        self._walked(row, normaliser, [Part(slice(0, stop - row), certificate)])
+
     def _add(self, name: str, x: Tensor) -> None:
         if name not in self._held:
             self._held[name] = self.strip(name)
@@ -158,11 +186,13 @@ class Growing:
         if row < self.rows:
             self.edges.cut(row)
         self.verdicts.cut(row)
+        self.pending.cut(row)
         if self.sums is not None:
             self.sums.cut(row)
 
     def _reorder(self, parents: Sequence[int]) -> None:
         """All but the biases, which come reordered with the call that tells the parents."""
+        self._settle()
         for strip in self._held.values():
             strip.reorder(parents)
         self.edges.reorder(parents)

@@ -34,7 +34,9 @@ class Piece:
     """tensors: those that are known of q, k, v, out, as the model holds them, of the kept heads.   keep:
     which of them to hold.   rows, columns: how many it has.
 
-    parts: its rows in order; one part of all, where none can be guesses.   on_key(key): the weight of each
+    walked(): its normaliser, and its rows in order, one part of all, where none can be guesses; they are made
+    when they are asked for first.   evening: factors by which it may be certified together with other calls;
+    None where it has to be by itself.   on_key(key): the weight of each
     row on key[b] of its batch, 0 where that is no key of the call, (b h tq).   offset: position of row 0
     among the call's keys; None for cross attention.   used: keys that count; those after them are unused
     places of a static cache.   facts: what the site says of itself.
@@ -46,14 +48,24 @@ class Piece:
     columns: int
     scoring: Scoring = field(repr=False)
     visible: Visible = field(repr=False)
-    normaliser: Normaliser = field(repr=False)
-    parts: Sequence[Part] = field(repr=False)
+    walked: Callable[[], tuple[Normaliser, Sequence[Part]]] = field(repr=False)
     on_key: Callable[[Tensor], Tensor] = field(repr=False)
     offset: int | None
     used: int
     bit_exact: bool | None
     reach: Reach | None
     facts: Mapping[str, Any] = field(repr=False)
+    evening: Tensor | None = field(default=None, repr=False)
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """Peak and logsum of its rows, (b h tq) each."""
+        return self.walked()[0]
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """Its rows, with what was found out about them."""
+        return self.walked()[1]
 
     @property
     def past(self) -> int:

@@ -82,8 +82,8 @@ class MemoryStrip:
 
     def whole(self) -> Tensor:
         """All of it; where it is one part, that part itself."""
-        self._close()
-        return self._blocks[0] if len(self._blocks) == 1 else torch.cat(self._blocks, dim=2)
+        parts = [*self._blocks[:-1], self._blocks[-1].narrow(2, 0, self._used)]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
     def last(self) -> Tensor:
         """The last row, (b h 1 ..)."""
