@@ -177,12 +177,8 @@ def word_weights(
     words x words, and what Site.weights raises.
     """
     sides = [axis_of(recording, site, side, batch=batch).tokens for side in ("rows", "columns")]
-    if any(token["kind"] == "place" for tokens in sides for token in tokens):
-        raise RecordingError(
-            "The recording does not hold the tokens of this text",
-            wanted="Tokens with their texts",
-            hint="Give record() the tokens as strings, or set recording.places",
-        )
+    for tokens in sides:
+        check_words(tokens)
     of_rows, of_cols = (words_of(tokens, specials) for tokens in sides)
     row, col = cut_of(rows, len(of_rows), "word"), cut_of(cols, len(of_cols), "word")
     if (row.stop - row.start) * (col.stop - col.start) > LARGEST_BLOCK:
@@ -190,19 +186,46 @@ def word_weights(
             f"{row.stop - row.start:,} x {col.stop - col.start:,} words were asked for",
             wanted=f"At most {LARGEST_BLOCK:,} cells at once",
         )
-    keys = groups_of_words(of_cols, site.tk)
+    return weights_between(site, head, of_rows[row], of_cols, col, batch=batch)
+
+
+def weights_between(
+    site: Site,
+    head: int,
+    rows: Sequence[Word],
+    columns: Sequence[Word],
+    cut: slice | None = None,
+    *,
+    batch: int = 0,
+) -> WordWeights:
+    """The weights from some words to those of `columns`, all the words of that side, that `cut` names.
+
+    Raises what Site.weights raises.
+    """
+    cut = slice(0, len(columns)) if cut is None else cut
+    keys = groups_of_words(columns, site.tk)
     weights, seen = [], []
-    for chunk in _chunks(of_rows[row], max(1, CELLS // max(1, site.tk))):
+    for chunk in _chunks(rows, max(1, CELLS // max(1, site.tk))):
         found = _of_words(site, head, chunk, keys, batch)
-        weights.append(found[0][:, col])
-        seen.append(found[1][:, col])
-    nothing = torch.zeros(0, col.stop - col.start)
+        weights.append(found[0][:, cut])
+        seen.append(found[1][:, cut])
+    nothing = torch.zeros(0, cut.stop - cut.start)
     return WordWeights(
-        of_rows[row],
-        of_cols[col],
+        tuple(rows),
+        tuple(columns[cut]),
         torch.cat([nothing.double(), *weights]),
         torch.cat([nothing.bool(), *seen]),
     )
+
+
+def check_words(tokens: Sequence[Mapping[str, Any]]) -> None:
+    """Raises RecordingError for numbered places, which have no words."""
+    if any(token["kind"] == "place" for token in tokens):
+        raise RecordingError(
+            "The recording does not hold the tokens of this text",
+            wanted="Tokens with their texts",
+            hint="Give record() the tokens as strings, or set recording.places",
+        )
 
 
 def _of_words(

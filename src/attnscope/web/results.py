@@ -18,7 +18,7 @@ from attnscope.web.views import Views, not_drawn
 
 def result_of(views: Views) -> dict[str, Any]:
     """Return the result of a look as JSON values; sites are numbered in the order of the run."""
-    look, axes = views.look, Axes(views.look)
+    look, axes = views.look, Axes(views)
     recording = look.recording
     sites = [_site(views, place, axes) for place in range(len(views.sites))]
     return {
@@ -83,6 +83,7 @@ def _site(views: Views, place: int, axes: Axes) -> dict[str, Any]:
         "allowed": limits,
         "entropy": [_entropy(site, views.summary(place), head, batch) for head in range(site.heads)],
         "certificate": [verdict_of(site, head, batch) for head in range(site.heads)],
+        **views.told(place),
     }
 
 

@@ -17,7 +17,7 @@ from attnscope.web.numbers import FIXED, POLLED, number, place, seal, span
 from attnscope.web.refusals import Json, Offer, Refusal, refuse
 from attnscope.web.results import seal_of
 from attnscope.web.wishes import wish
-from attnscope.web.worker import Worker
+from attnscope.web.worker import SPECIALS, Worker
 
 
 def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
@@ -31,17 +31,19 @@ def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
 
     @api.post("/runs")
     async def start(request: Request) -> Response:
-        """Start a run of {"model", "text"}; a recording is shown whatever the text."""
-        model, text = _wish(await request.body())
+        """Start a run of {"model", "text"}, with "words" from word to word; a recording is shown whatever the
+        text.
+        """
+        model, text, words = _wish(await request.body())
         catalogue.check(model)
         if catalogue.recorded(model):
-            return Json({"id": worker.submit(model, "").id}, status_code=202, headers=POLLED)
+            return Json({"id": worker.submit(model, "", words).id}, status_code=202, headers=POLLED)
         try:
             await run_in_threadpool(check_text, text)
         except TextError as error:
             mended = without_surrogates(text) if isinstance(error, UnknownCharacter) else ""
             return refuse(error, Offer("Leave them out", mended) if mended else None)
-        return Json({"id": worker.submit(model, text).id}, status_code=202, headers=POLLED)
+        return Json({"id": worker.submit(model, text, words).id}, status_code=202, headers=POLLED)
 
     @api.get("/runs/{run}")
     def state(run: str) -> Json:
@@ -61,7 +63,7 @@ def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
         views = worker.views(run)
         i = number(request, "i", 0, views.predicted)
         top = number(request, "top", 0, 51, default=8)
-        found = views.look.predictions(i, top)
+        found = views.predictions(i, top)
         pairs = [{"token": token.to_dict(), "p": p} for token, p in found.top]
         return Json({"after": i, "entropy": found.entropy, "top": pairs}, headers=FIXED)
 
@@ -89,8 +91,8 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
     def grid(run: str, site: str, head: str, request: Request) -> Response:
         """A block of weights: rows=0:28 and cols=0:28."""
         views, s, h = place(worker, run, site, head)
-        rows = span(request, "rows", views.sites[s].tq)
-        cols = span(request, "cols", views.sites[s].tk)
+        rows = span(request, "rows", views.shape(s)[0])
+        cols = span(request, "cols", views.shape(s)[1])
         return _floats(views.grid(s, h, rows, cols), **seal(views, s, h))
 
     @api.get(head_path + "/sides")
@@ -105,34 +107,37 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
     def row(run: str, site: str, head: str, request: Request) -> Response:
         """Where query i looks."""
         views, s, h = place(worker, run, site, head)
-        i = number(request, "i", 0, views.sites[s].tq)
+        i = number(request, "i", 0, views.shape(s)[0])
         return _floats(views.row(s, h, i), **seal(views, s, h))
 
     @api.get(head_path + "/column")
     def column(run: str, site: str, head: str, request: Request) -> Response:
         """Who looks at key j."""
         views, s, h = place(worker, run, site, head)
-        j = number(request, "j", 0, views.sites[s].tk)
+        j = number(request, "j", 0, views.shape(s)[1])
         return _floats(views.column(s, h, j), **seal(views, s, h))
 
     @api.get(head_path + "/cell")
     def cell(run: str, site: str, head: str, request: Request) -> Json:
         """The arithmetic of the cell i, j."""
         views, s, h = place(worker, run, site, head)
-        i = number(request, "i", 0, views.sites[s].tq)
-        j = number(request, "j", 0, views.sites[s].tk)
+        i = number(request, "i", 0, views.shape(s)[0])
+        j = number(request, "j", 0, views.shape(s)[1])
         certificate = seal_of(views.sites[s], h, views.look.batch)
         return Json({**views.cell(s, h, i, j), "certificate": certificate}, headers=FIXED)
 
 
-def _wish(body: bytes) -> tuple[str, str]:
-    """Return model and text of a request's body."""
+def _wish(body: bytes) -> tuple[str, str, str]:
+    """Return model, text and the form of words of a request's body."""
     wanted = 'A JSON object {"model": "embedded", "text": "…"} is wanted'
     found = wish(body, wanted)
     for name in ("model", "text"):
         if not isinstance(found.get(name), str):
             raise Refusal(400, f"{name!r} is missing or no string", wanted=wanted)
-    return found["model"], found["text"]
+    words = found.get("words", "")
+    if words not in ("", *SPECIALS):
+        raise Refusal(400, f"words is {words!r:.40}", wanted="'mark' or 'fold', or none for tokens")
+    return found["model"], found["text"], words
 
 
 def _floats(values: Tensor, **headers: str) -> Response:

@@ -28,11 +28,15 @@ class Step:
 
 @dataclass(eq=False)
 class Run:
-    """The one object here that changes: the worker writes it, requests read it."""
+    """The one object here that changes: the worker writes it, requests read it.
+
+    words: "" shows tokens, "mark" words with special tokens among them, "fold" words with those as one.
+    """
 
     id: str
     model: str
     text: str
+    words: str = ""
     state: State = "waiting"
     step: Step = field(default_factory=lambda: Step("Waiting for the run before", 0, 0))
     error: dict[str, Any] | None = None

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnscope.core.fold import Summary, summarize
 from attnscope.maps import Maps, Pyramid
-from attnscope.models import Look
+from attnscope.models import Axis, Look, Prediction
 from attnscope.models.reading import HIDDEN, column_of, row_of, weights_of
 from attnscope.plain import plain
 from attnscope.recording import Cell, Site
@@ -45,6 +45,22 @@ class Views:
     def predicted(self) -> int:
         """Return after how many positions a prediction is at hand."""
         return 0 if self.look.predicted is None else len(self.look.predicted.entropy)
+
+    def predictions(self, i: int, top: int = 8) -> Prediction:
+        """Return what the model expected after position `i`. Raises ModelError, ShapeError."""
+        return self.look.predictions(i, top)
+
+    def axis(self, site: Site, side: str) -> Axis:
+        """Return what stands along the "rows" or the "columns" of a site."""
+        return self.look.axis(site, side)
+
+    def shape(self, place: int) -> tuple[int, int]:
+        """Return how many places stand along the rows and the columns of a site."""
+        return self.sites[place].tq, self.sites[place].tk
+
+    def told(self, place: int) -> dict[str, Any]:
+        """Return what the result says of a site in place of what it says of its tokens; nothing here."""
+        return {}
 
     def prepare(self, place: int) -> None:
         """Make what is asked of every head of a site, in one walk: its summary and its small picture."""
@@ -102,26 +118,20 @@ class Views:
 
     def grid(self, place: int, head: int, rows: slice, cols: slice) -> Tensor:
         """Return a block of weights (r c), HIDDEN where not visible; Refusal past LARGEST_GRID."""
-        if rows.stop - rows.start > LARGEST_GRID or cols.stop - cols.start > LARGEST_GRID:
-            raise Refusal(
-                400,
-                f"{rows.stop - rows.start:,} x {cols.stop - cols.start:,} cells were asked for",
-                wanted=f"At most {LARGEST_GRID} x {LARGEST_GRID} at once",
-                hint="Ask for a window: rows=0:512&cols=0:512",
-            )
-        return weights_of(self._certified(place, head), head, rows, cols, batch=self.look.batch)
+        check_size(rows, cols)
+        return weights_of(self.certified(place, head), head, rows, cols, batch=self.look.batch)
 
     def row(self, place: int, head: int, i: int) -> Tensor:
         """Return where query `i` looks (tk)."""
-        return row_of(self._certified(place, head), head, i, batch=self.look.batch)
+        return row_of(self.certified(place, head), head, i, batch=self.look.batch)
 
     def column(self, place: int, head: int, j: int) -> Tensor:
         """Return who looks at key `j` (tq)."""
-        return column_of(self._certified(place, head), head, j, batch=self.look.batch)
+        return column_of(self.certified(place, head), head, j, batch=self.look.batch)
 
     def sides(self, place: int, head: int) -> dict[str, Tensor]:
         """Return what stands along a heatmap's sides: per query and per key."""
-        site = self._certified(place, head)
+        site = self.certified(place, head)
         summary, at = self.summary(place), site.head_at(head)
         if summary is None:
             raise Refusal(409, f"{site.name} has no sums", wanted="They were not kept")
@@ -131,11 +141,11 @@ class Views:
 
     def cell(self, place: int, head: int, i: int, j: int) -> dict[str, Any]:
         """Return the arithmetic of one cell as JSON values, its part in the value mix beside the rest."""
-        return cell_fields(self._certified(place, head).cell(head, i, j, batch=self.look.batch))
+        return cell_fields(self.certified(place, head).cell(head, i, j, batch=self.look.batch))
 
     def map_of(self, place: int, head: int) -> Pyramid:
         """Return the map of a head, or refuse: one whose certificate failed has none."""
-        self._certified(place, head)
+        self.certified(place, head)
         return self._maps.pyramid(place, head, batch=self.look.batch)
 
     @property
@@ -147,13 +157,24 @@ class Views:
         )
         return held + (self.look.predicted.nbytes if self.look.predicted is not None else 0)
 
-    def _certified(self, place: int, head: int) -> Site:
+    def certified(self, place: int, head: int) -> Site:
         """Return a site, or refuse: a head whose certificate failed is not drawn."""
         site = self.sites[place]
         refusal = refused(site, head, self.look.batch)
         if refusal is not None:
             raise refusal
         return site
+
+
+def check_size(rows: slice, cols: slice) -> None:
+    """Refuse a block of more than LARGEST_GRID rows or columns."""
+    if rows.stop - rows.start > LARGEST_GRID or cols.stop - cols.start > LARGEST_GRID:
+        raise Refusal(
+            400,
+            f"{rows.stop - rows.start:,} x {cols.stop - cols.start:,} cells were asked for",
+            wanted=f"At most {LARGEST_GRID} x {LARGEST_GRID} at once",
+            hint="Ask for a window: rows=0:512&cols=0:512",
+        )
 
 
 def cell_fields(cell: Cell) -> dict[str, Any]:

@@ -16,10 +16,14 @@ from attnscope.web.refusals import Offer, Refusal, error_fields, offer_for
 from attnscope.web.results import result_of
 from attnscope.web.runs import ENDED, Cancelled, Run, Step
 from attnscope.web.views import Views
+from attnscope.web.wordviews import WordViews
 
 KEPT_BYTES = 2 * 2**30
 LONGEST_LINE = 32
 _REMEMBERED = 200  # runs, ended badly ones included, of which the state can still be asked
+
+SPECIALS = ("mark", "fold")
+"""What a run in words does with special tokens."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,11 +41,11 @@ class Worker:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def submit(self, model: str, text: str) -> Run:
+    def submit(self, model: str, text: str, words: str = "") -> Run:
         """Return the run of that text, a new one unless the same is under way or done."""
         self._catalogue.check(model)
         text = "" if self._catalogue.recorded(model) else text
-        key = hashlib.sha256("\0".join((self._server, model, text)).encode()).hexdigest()[:20]
+        key = self._key(model, text, words)
         with self._lock:
             run = self._runs.get(key)
             if run is not None and run.state not in ("failed", "cancelled"):
@@ -54,7 +58,7 @@ class Worker:
                     wanted="One at a time is run",
                     hint="Wait a little",
                 )
-            run = self._runs[key] = Run(key, model, text)
+            run = self._runs[key] = Run(key, model, text, words)
             self._runs.move_to_end(key)
             self._forget()
             if self._thread is None:
@@ -111,7 +115,7 @@ class Worker:
                 views = _prepared(run, opened)
             else:
                 subject = opened
-                views = _prepared(run, _look(run, subject))
+                views = _prepared(run, self._seen(run) or _look(run, subject))
             run.finish(result_of(views), views)
         except AttnscopeError as error:
             run.fail(error_fields(error, _offer(error, subject, run.text)))
@@ -123,6 +127,17 @@ class Worker:
             _log.exception("A run failed: model %s", run.model)
             what = f"The run met something it did not expect ({type(error).__name__})"
             run.fail(error_fields(ServerError(what, hint="The terminal in which attnscope runs says more")))
+
+    def _seen(self, run: Run) -> Look | None:
+        """The look of the same text that shows tokens, or other words, where one is at hand."""
+        with self._lock:
+            keys = [self._key(run.model, run.text, words) for words in ("", *SPECIALS) if words != run.words]
+            found = [self._runs[key].views for key in keys if key in self._runs]
+        return next((views.look for views in found if views is not None), None)
+
+    def _key(self, model: str, text: str, words: str) -> str:
+        named = (self._server, model, text, *([words] if words else []))
+        return hashlib.sha256("\0".join(named).encode()).hexdigest()[:20]
 
     def _forget(self) -> None:
         """Let the oldest ended runs go while there are too many or they hold too much."""
@@ -149,7 +164,8 @@ def _look(run: Run, subject: Subject) -> Look:
 
 def _prepared(run: Run, look: Look) -> Views:
     """Sum every head up, the last third of the work."""
-    views, sites = Views(look), len(look.sites)
+    views = WordViews(look, specials="fold" if run.words == "fold" else "mark") if run.words else Views(look)
+    sites = len(look.sites)
     layers = max(look.description.layers, 1)
     for done in range(sites):
         run.advance(f"Summing up call {done + 1} of {sites}", 2 * layers + layers * done // sites, 3 * layers)

@@ -19,9 +19,9 @@ export class ApiError extends Error {
 /** @returns {Promise<{models: import("./types.js").Model[], default: import("./types.js").Sample}>} */
 export const models = async () => (await ask('models')).json()
 
-/** @param {string} model @param {string} text @returns {Promise<{id: string}>} */
-export const start = async (model, text) =>
-  (await ask('runs', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ model, text }) })).json()
+/** @param {string} model @param {string} text @param {string} [words] "mark" or "fold" for a run in words @returns {Promise<{id: string}>} */
+export const start = async (model, text, words = '') =>
+  (await ask('runs', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ model, text, words }) })).json()
 
 /** @param {string} run @returns {Promise<import("./types.js").Progress>} */
 export const progress = async (run) => (await ask(`runs/${run}`)).json()
@@ -53,6 +53,9 @@ export async function sidesOf(run, site, head) {
 
 /** @param {string} run @param {number} site @param {number} head @param {number} i @param {number} j @returns {Promise<import("./types.js").Cell>} */
 export const cell = async (run, site, head, i, j) => (await ask(`runs/${run}/sites/${site}/heads/${head}/cell?i=${i}&j=${j}`)).json()
+
+/** The same of a run in words: between two words. @param {string} run @param {number} site @param {number} head @param {number} i @param {number} j @returns {Promise<import("./types.js").WordCell>} */
+export const wordCell = async (run, site, head, i, j) => (await ask(`runs/${run}/sites/${site}/heads/${head}/cell?i=${i}&j=${j}`)).json()
 
 /** How far the map of a head is: it is made at the first question. @param {string} run @param {number} site @param {number} head @returns {Promise<import("./types.js").MapProgress>} */
 export const mapOf = async (run, site, head) => (await ask(`runs/${run}/sites/${site}/heads/${head}/map`)).json()

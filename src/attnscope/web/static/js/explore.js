@@ -5,6 +5,7 @@ import { say } from './dom.js'
 import { numbersOf } from './numbers.js'
 import { Page, part } from './page.js'
 import { KEYS, shortcut } from './pure/keyboard.js'
+import { inTokens, inWords, isWords, WORDS } from './pure/words.js'
 import { headSaying, predictionAt, tokenSaying } from './pure/sayings.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
 import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
@@ -28,12 +29,14 @@ class Explore extends Page {
 
   constructor() {
     super({ parse, format }, KEYS)
-    const [draw, cancel] = [() => this.draw(), this.cancel]
+    const [draw, cancel, start] = [() => this.draw(), this.cancel, this.start]
+    this.start = (/** @type {string} */ model, /** @type {string} */ text) => start(model, text, this.state.words)
     this.text = mountText(part('panel-text'), { run: (model, text) => this.run(model, text), cancel })
     this.tokens = mountTokens(part('panel-tokens'), {
       choose: (side, token, how) => this.chooseToken(side, token, how),
       turn: (way) => this.turn(way),
       table: () => this.table(),
+      words: (words) => this.words(words),
     })
     this.next = mountNext(part('panel-next'))
     this.heads = mountHeads(part('panel-heads'), { choose: (row, head) => this.chooseHead(row, head), group: (group) => this.chooseGroup(group), open: () => this.picture.focus(), resize: draw })
@@ -66,6 +69,25 @@ class Explore extends Page {
     const heads = model !== this.state.model ? { layer: null, site: null, head: null, i: null, j: null } : {}
     this.change({ model, text, ...keep, ...heads }, 'run')
     this.start(model, text ?? '')
+  }
+
+  /** The views speak of words where words are shown, the address of tokens. @param {Partial<State>} patch @param {string} kind */
+  change(patch, kind) {
+    super.change(this.session.run ? inTokens(this.state, patch, this.result()) : patch, kind)
+  }
+
+  /** @param {State} state */
+  went(state) {
+    const turned = state.words !== this.state.words
+    super.went(state)
+    if (turned) this.start(this.state.model ?? '', this.state.text ?? '')
+  }
+
+  /** @param {State["words"]} words */
+  words(words) {
+    if (words === this.state.words) return
+    this.change({ words }, 'words')
+    this.start(this.state.model ?? '', this.state.text ?? '')
   }
 
   /** A token of one side alone is looked from, or at: the way of looking follows. @param {import("./views/tokens.js").Side} side @param {number} token @param {"pointer"|"key"} how */
@@ -109,7 +131,7 @@ class Explore extends Page {
 
   /** @returns {Selection} */
   selection() {
-    return resolve(this.state, this.result())
+    return resolve(inWords(this.state, this.result()), this.result())
   }
 
   drawNow() {
@@ -148,15 +170,18 @@ class Explore extends Page {
     // the ring and the shading move together: while a row is on its way the last one stays
     if (site && (seen || !this.picture.waiting() || this.tokens.axis() !== result.places[site.rows])) {
       this.tokens.update({
-        ...sidesOf(site, result), way: state.way, i, j, values: seen?.values ?? null, place: seen?.place ?? (() => 0), scaleName: state.scale, map, sink: seen?.sink ?? null,
+        ...sidesOf(site, result), way: state.way, i, j, values: seen?.values ?? null, place: seen?.place ?? (() => 0), scaleName: state.scale, map, sink: seen?.sink ?? null, words: state.words,
         padded: (side, at) => (side === 'rows' ? isPaddedRow(site, at) : isPadding(site, at)), picture: (stack) => api.picture(id, stack),
       })
     }
     const { after, predicts, why } = predictionAt({ at, head, i, j }, state.way, result, this.recorded(result.model.id))
     this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why })
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
-    const cell = seen && j !== null ? numbers.cell({ site: seen.site, head }, i, j) : undefined
-    if (cell) this.receipt.update({ cell, query: seen?.query(i).name ?? '', key: seen?.key(j ?? 0).name ?? '' })
+    const words = site !== null && isWords(result.places[site.columns].tokens)
+    const cell = seen && j !== null && !words ? numbers.cell({ site: seen.site, head }, i, j) : undefined
+    const between = seen && j !== null && words ? numbers.wordCell({ site: seen.site, head }, i, j) : undefined
+    if (between && site) this.receipt.words(between, { query: result.places[site.rows].tokens[i], key: result.places[site.columns].tokens[j ?? 0] })
+    else if (cell) this.receipt.update({ cell, query: seen?.query(i).name ?? '', key: seen?.key(j ?? 0).name ?? '' })
     else if (!seen && !this.picture.waiting()) this.receipt.clear()
     this.announce(seen)
   }
@@ -187,7 +212,7 @@ class Explore extends Page {
 
   /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
   act(action) {
-    const needRun = ['way', 'hide', 'table'].includes(action)
+    const needRun = ['way', 'hide', 'table', 'find', 'words'].includes(action)
     if (needRun && !this.session.run) return false
     if (action === 'run') this.text.run()
     else if (action === 'text') this.text.focus()
@@ -197,6 +222,8 @@ class Explore extends Page {
     else if (action === 'way') this.turn(this.state.way === 'at' ? 'by' : 'at')
     else if (action === 'hide') this.change({ hide: !this.state.hide }, 'hide')
     else if (action === 'table') this.table()
+    else if (action === 'find') this.tokens.find()
+    else if (action === 'words') this.words(WORDS[(WORDS.indexOf(this.state.words) + 1) % WORDS.length])
     else this.change({ scale: action }, 'scale')
     return true
   }

@@ -200,7 +200,7 @@ class MapPage extends Page {
 }
 
 /** What Explore's selection reads beside what both pages have. */
-const EXPLORE = /** @type {const} */ ({ way: 'at', hide: false })
+const EXPLORE = /** @type {const} */ ({ way: 'at', hide: false, words: '' })
 
 const page = new MapPage()
 page.open()

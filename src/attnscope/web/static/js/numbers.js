@@ -57,6 +57,9 @@ export function numbersOf(store, run) {
     /** @param {Head} of @param {number} i @param {number} j */
     cell: (of, i, j) => store.get(`cell ${name(of)} ${i} ${j}`, () => api.cell(run, of.site.site, of.head, i, j)),
 
+    /** @param {Head} of @param {number} i @param {number} j */
+    wordCell: (of, i, j) => store.get(`cell ${name(of)} ${i} ${j}`, () => api.wordCell(run, of.site.site, of.head, i, j)),
+
     /** @param {number} i */
     next: (i) => store.get(`next ${run} ${i}`, () => api.next(run, i, 5)),
 

@@ -22,8 +22,8 @@ export function createSession(changed, recorded) {
   const session = { run: null, progress: null, problem: null, busy: false, since: 0, asked: null }
   let turn = 0 // answers to an older question are dropped
 
-  /** @param {string} model @param {string} text */
-  async function start(model, text) {
+  /** @param {string} model @param {string} text @param {string} [words] */
+  async function start(model, text, words = '') {
     const mine = ++turn
     if (!text && !recorded(model)) return finish({ run: null, asked: { model, text }, problem: new api.ApiError(NO_TEXT, CALM) })
     const older = session.busy ? session.progress : null
@@ -31,7 +31,7 @@ export function createSession(changed, recorded) {
     Object.assign(session, { progress: null, problem: null, busy: true, since: performance.now(), asked: { model, text } })
     changed()
     try {
-      const { id } = await api.start(model, text)
+      const { id } = await api.start(model, text, words)
       const done = await watch(id, mine)
       if (!done?.result || mine !== turn) return
       const thumbnails = await api.thumbnails(id)

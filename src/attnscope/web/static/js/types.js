@@ -3,11 +3,12 @@
 /** @typedef {{id: string, label: string, context: number, unit: "character"|"token", layers: number, heads: number, kind: string, recorded?: boolean}} Model recorded: shown from its recording, without a text */
 /** @typedef {{model: string, text: string}} Sample */
 /** @typedef {"text"|"space"|"newline"|"tab"|"byte"|"special"|"place"} TokenKind place: a position without a token, known by its number */
-/** @typedef {{i: number, id: number, text: string, kind: TokenKind, bytes: string[]|null, continues: boolean, spoken: string}} Token */
+/** @typedef {{i: number, id: number, text: string, kind: TokenKind, bytes: string[]|null, continues: boolean, spoken: string, places?: number[]}} Token places: of a word, the tokens it is made of */
 /**
  * What stands along a side of a site. generated: the first position that the model wrote; grid: rows and columns of patches of a
  * picture, `before` positions before them.
- * @typedef {{stack: "decoder"|"encoder", tokens: Token[], generated: number|null, grid: [number, number]|null, before: number}} Axis
+ * turns: of a chat, who speaks in [first, end).
+ * @typedef {{stack: "decoder"|"encoder", tokens: Token[], generated: number|null, grid: [number, number]|null, before: number, turns: {role: string, first: number, end: number}[]}} Axis
  */
 /** @typedef {"encoder"|"decoder"|"cross"} Group */
 /** What the rows of a site see. padding: columns that no row sees, [first, end]. @typedef {{form: string, words: string, width: number|null, left: number|null, right: number|null, padding: [number, number][], rows: [number, number]|null, documents: [number, number][]}} Sight */
@@ -41,6 +42,7 @@
  *   score: Num, peak: Num, logsum: Num, lse: Num, recomputed: Num, shown: Num, difference: Num, allowed: Num, readds: boolean,
  *   rank: number|null, row_keys: number, sink: number|null, value: Num|null, mix: Num|null, v: number[]|null, part: number[]|null}} Cell value to part are null where the values were not kept
  */
+/** A weight between two words: weights of queries x keys, sums of each query. @typedef {{i: number, j: number, queries: number[], keys: number[], weights: number[][], sums: number[], shown: number}} WordCell */
 /** @typedef {{after: number, entropy: number, top: {token: Token, p: number}[]}} Prediction */
 /** @typedef {{values: Float32Array, shape: number[]}} Block */
 /** @typedef {Record<string, Float32Array>} Sides */
@@ -52,7 +54,7 @@
  * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
  *   j: number|null, theme: "light"|"dark"|null}} Shared
  */
-/** All that a link to Explore holds. @typedef {Shared & {scale: ScaleName, way: Way, hide: boolean}} State */
+/** All that a link to Explore holds. words: "" shows tokens, "mark" words, "fold" words with special tokens as one. @typedef {Shared & {scale: ScaleName, way: Way, hide: boolean, words: ""|"mark"|"fold"}} State */
 /**
  * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid; list: the largest cells apart from the first token and the diagonal, or all.
  * @typedef {Shared & {pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, list: "apart"|"all"}} MapState

@@ -59,10 +59,10 @@ function nextLine(at, step, count, middle) {
   return best
 }
 
-/** @typedef {"run"|"copy"|"theme"|"text"|"keys"|"way"|"hide"|"table"|"linear"|"log"|"row"|"rank"} Action */
+/** @typedef {"run"|"copy"|"theme"|"text"|"keys"|"way"|"hide"|"table"|"find"|"words"|"linear"|"log"|"row"|"rank"} Action */
 
 /** @type {Record<string, Action>} */
-const ACTIONS = { c: 'copy', d: 'theme', '/': 'text', '?': 'keys', b: 'way', x: 'hide', t: 'table', 1: 'linear', 2: 'log', 3: 'row', 4: 'rank' }
+const ACTIONS = { c: 'copy', d: 'theme', '/': 'text', '?': 'keys', b: 'way', x: 'hide', t: 'table', f: 'find', w: 'words', 1: 'linear', 2: 'log', 3: 'row', 4: 'rank' }
 
 /** The page's shortcut, if the key is one; while one types, only Ctrl Enter is. @param {Key} event @param {boolean} typing @returns {Action|null} */
 export function shortcut(event, typing) {
@@ -103,6 +103,8 @@ export const KEYS = [
       { keys: ['1', '2', '3', '4'], does: 'colour: linear, log, row, rank' },
       { keys: ['x'], does: 'hide or show the first column' },
       { keys: ['t'], does: 'the chosen row as a table' },
+      { keys: ['w'], does: 'tokens, words, or words with special tokens as one' },
+      { keys: ['f'], does: 'find a text among the tokens' },
     ],
   },
 ]

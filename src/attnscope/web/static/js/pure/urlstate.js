@@ -1,6 +1,7 @@
 // The whole state of Explore as the query of its address, and back.
 
 import { SCALES } from './scale.js'
+import { WORDS } from './words.js'
 import { flag, oneOf, spelling } from './spelling.js'
 
 /** @typedef {import("../types.js").State} State */
@@ -9,4 +10,5 @@ export const { empty: EMPTY, parse, format } = spelling(/** @type {import("./spe
   scale: oneOf(SCALES),
   way: oneOf(['at', 'by']),
   hide: flag(false),
+  words: oneOf(WORDS),
 }))

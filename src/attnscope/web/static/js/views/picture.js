@@ -106,7 +106,7 @@ class Picture {
   #draw(data, site) {
     const { head, i, j, numbers, state, look, result } = data
     const of = { site, head }
-    const wide = result.unit === 'token'
+    const wide = result.unit === 'token' || state.words !== ''
     const { rows: down, columns: across, same } = sidesOf(site, result)
     const labels = { left: this.#labelWidth(down.tokens), top: this.#labelWidth(across.tokens) }
     const [first, end] = site.held ?? [0, site.tq]

@@ -3,6 +3,7 @@
 import { h, icon, put, s } from '../dom.js'
 import { byTerm, sections, verdict } from '../pure/receipt.js'
 import { count, four } from '../pure/number.js'
+import { wordCell } from './wordcell.js'
 
 /** @typedef {import("../types.js").Cell} Cell @typedef {import("../pure/receipt.js").Section} Section @typedef {import("../pure/receipt.js").Line} Line */
 /** @typedef {{cell: Cell, query: string, key: string}} Data */
@@ -40,6 +41,14 @@ class Receipt {
     if (this.#data?.cell === data.cell) return
     this.#data = data
     this.#draw()
+  }
+
+  /** The token weights of which one between words is made. @param {import("../types.js").WordCell} cell @param {{query: import("../types.js").Token, key: import("../types.js").Token}} words */
+  words(cell, words) {
+    this.#data = null
+    this.fold.hidden = true
+    put(this.who, count(cell.i), ' → ', count(cell.j))
+    put(this.body, ...wordCell(cell, words))
   }
 
   #draw() {

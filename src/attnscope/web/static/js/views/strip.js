@@ -56,7 +56,8 @@ class Strip {
 
   /** @param {Data} data */
   #build({ axis, padded }) {
-    const { tokens, generated } = axis
+    const { tokens, generated, turns } = axis
+    const roles = new Map(turns.map(({ role, first }) => [first, role]))
     this.#chosen = -1
     this.flow.classList.toggle('many', tokens.length > MANY)
     this.#chips = tokens.map((token, at) => {
@@ -64,7 +65,7 @@ class Strip {
       return h('span', { class: padded(at) ? 'tok padding' : 'tok', role: 'option', 'aria-selected': 'false', 'aria-label': said, tabindex: '-1', 'data-i': at }, ...pieces(token))
     })
     const rule = () => h('span', { class: 'wrote', 'aria-hidden': 'true' }, 'written by the model')
-    const children = tokens.flatMap((token, at) => [at === generated && rule(), this.#chips[at], breaksAfter(token) && h('i', { class: 'brk', 'aria-hidden': 'true' })])
+    const children = tokens.flatMap((token, at) => [...turn(roles.get(at), at), at === generated && rule(), this.#chips[at], breaksAfter(token) && h('i', { class: 'brk', 'aria-hidden': 'true' })])
     put(this.flow, ...children)
   }
 
@@ -137,4 +138,10 @@ class Strip {
     const chip = event.target instanceof Element ? event.target.closest('.tok') : null
     if (chip instanceof HTMLElement) act(Number(chip.dataset.i), chip)
   }
+}
+
+/** Who speaks from here on, on a line of its own. @param {string|undefined} role @param {number} at */
+function turn(role, at) {
+  if (!role) return []
+  return [at > 0 && h('i', { class: 'brk', 'aria-hidden': 'true' }), h('span', { class: 'turn' }, role)]
 }

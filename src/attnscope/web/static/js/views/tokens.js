@@ -5,6 +5,7 @@ import { isItsPlace, label, spoken } from '../pure/marks.js'
 import { count, weight } from '../pure/number.js'
 import { writtenWords } from '../pure/places.js'
 import { largest } from '../pure/scale.js'
+import { mountFind } from './find.js'
 import { mountPatches } from './patches.js'
 import { mountSeg } from './seg.js'
 import { mountStrip } from './strip.js'
@@ -14,13 +15,13 @@ import { mountStrip } from './strip.js'
 /**
  * values holds a weight for every token of the side that is looked at, −1 where not visible, and is null where there is no picture.
  * @typedef {{rows: Axis, columns: Axis, same: boolean, way: Way, i: number, j: number|null, values: Float32Array|null,
- *   place: (weight: number, token: number) => number, scaleName: string, map: ColourMap, sink: number|null, padded: (side: Side, at: number) => boolean,
+ *   place: (weight: number, token: number) => number, scaleName: string, map: ColourMap, sink: number|null, words: import("../types.js").State["words"], padded: (side: Side, at: number) => boolean,
  *   picture: (stack: string) => string}} Data picture: the address of the picture of a stack
  */
-/** @typedef {{choose: (side: Side, token: number, how: "pointer"|"key") => void, turn: (way: Way) => void, table: () => void}} On */
+/** @typedef {{choose: (side: Side, token: number, how: "pointer"|"key") => void, turn: (way: Way) => void, table: () => void, words: (words: import("../types.js").State["words"]) => void}} On */
 
 const BEST = 4
-const SEEN = /** @type {const} */ (['rows', 'columns', 'same', 'way', 'i', 'j', 'values', 'scaleName', 'map', 'sink']) // what the view depends on
+const SEEN = /** @type {const} */ (['rows', 'columns', 'same', 'way', 'i', 'j', 'values', 'scaleName', 'map', 'sink', 'words']) // what the view depends on
 const NAMES = { encoder: 'Encoder', decoder: 'Decoder' }
 
 /** @param {HTMLElement} el @param {On} on */
@@ -33,6 +34,12 @@ class Tokens {
   constructor(el, on) {
     this.where = h('span', { class: 'faint small' })
     this.ways = mountSeg('Which way', /** @type {{value: Way, text: string}[]} */ ([{ value: 'at', text: 'looks at' }, { value: 'by', text: 'looked at by' }]), on.turn)
+    this.units = mountSeg('What is shown', /** @type {{value: import("../types.js").State["words"], text: string}[]} */ ([{ value: '', text: 'tokens' }, { value: 'mark', text: 'words' }, { value: 'fold', text: 'fold specials' }]), on.words)
+    this.finder = mountFind({
+      tokens: () => this.#side()?.axis.tokens ?? [],
+      at: () => this.#side()?.chosen ?? 0,
+      go: (token) => on.choose(this.#data?.same === false ? (this.#data.way === 'at' ? 'rows' : 'columns') : 'both', token, 'key'),
+    })
     this.first = mountStrip('Tokens', (token, how) => on.choose(this.#data?.same === false ? 'rows' : 'both', token, how))
     this.second = mountStrip('Tokens that are looked at', (token, how) => on.choose('columns', token, how))
     this.names = [h('h3', { class: 'small faint' }), h('h3', { class: 'small faint' })]
@@ -42,7 +49,7 @@ class Tokens {
     this.sentence = h('p', { class: 'small best' })
     this.table = h('button', { class: 'btn quiet tiny', type: 'button', onclick: on.table, title: 'All weights of this row (t)' }, 'as a table')
     put(el,
-      h('div', { class: 'sec' }, h('h2', {}, 'Tokens'), this.where, h('div', { class: 'end' }, this.ways.el)),
+      h('div', { class: 'sec' }, h('h2', {}, 'Tokens'), this.where, h('div', { class: 'end' }, this.finder.el, this.units.el, this.ways.el)),
       this.strips, h('div', { class: 'best-line' }, this.sentence, this.table))
   }
 
@@ -50,6 +57,17 @@ class Tokens {
   axis = () => this.first.axis()
 
   destroy() {}
+
+  find() {
+    this.finder.focus()
+  }
+
+  /** The side that is looked from, with the token chosen there. */
+  #side() {
+    if (!this.#data) return null
+    const { rows, columns, way, i, j } = this.#data
+    return way === 'at' ? { axis: rows, chosen: i } : { axis: columns, chosen: j ?? i }
+  }
 
   clear() {
     this.#data = null
@@ -69,6 +87,7 @@ class Tokens {
     const { rows, columns, same, way, i, j, values, place, map } = data
     this.strips.classList.toggle('two', !same)
     this.ways.update(way)
+    this.units.update(data.words)
     const one = same && way === 'by' ? (j ?? i) : i
     const shaded = { place, map }
     this.first.update({ ...shaded, axis: rows, chosen: one, values: same || way === 'by' ? values : null, padded: (at) => data.padded(same ? 'both' : 'rows', at) })
