@@ -2,7 +2,7 @@
 
 import * as api from './api.js'
 import { say } from './dom.js'
-import { numbersOf } from './numbers.js'
+import { numbersOf, wordCellOf } from './numbers.js'
 import { Page, part } from './page.js'
 import { KEYS, shortcut } from './pure/keyboard.js'
 import { inTokens, inWords, isWords, WORDS } from './pure/words.js'
@@ -179,7 +179,7 @@ class Explore extends Page {
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
     const words = site !== null && isWords(result.places[site.columns].tokens)
     const cell = seen && j !== null && !words ? numbers.cell({ site: seen.site, head }, i, j) : undefined
-    const between = seen && j !== null && words ? numbers.wordCell({ site: seen.site, head }, i, j) : undefined
+    const between = seen && j !== null && words ? wordCellOf(this.store, id, { site: seen.site, head }, i, j) : undefined
     if (between && site) this.receipt.words(between, { query: result.places[site.rows].tokens[i], key: result.places[site.columns].tokens[j ?? 0] })
     else if (cell) this.receipt.update({ cell, query: seen?.query(i).name ?? '', key: seen?.key(j ?? 0).name ?? '' })
     else if (!seen && !this.picture.waiting()) this.receipt.clear()

@@ -57,9 +57,6 @@ export function numbersOf(store, run) {
     /** @param {Head} of @param {number} i @param {number} j */
     cell: (of, i, j) => store.get(`cell ${name(of)} ${i} ${j}`, () => api.cell(run, of.site.site, of.head, i, j)),
 
-    /** @param {Head} of @param {number} i @param {number} j */
-    wordCell: (of, i, j) => store.get(`cell ${name(of)} ${i} ${j}`, () => api.wordCell(run, of.site.site, of.head, i, j)),
-
     /** @param {number} i */
     next: (i) => store.get(`next ${run} ${i}`, () => api.next(run, i, 5)),
 
@@ -68,6 +65,9 @@ export function numbersOf(store, run) {
       ?? (small(of) ? store.problem(`grid ${name(of)} 0 ${of.site.tq} 0 ${of.site.tk}`) : store.problem(`row ${name(of)} ${i}`)),
   }
 }
+
+/** What stands behind a cell of a run in words. @param {Store} store @param {string} run @param {Head} of @param {number} i @param {number} j */
+export const wordCellOf = (store, run, { site, head }, i, j) => store.get(`cell ${run} ${site.site} ${head} ${i} ${j}`, () => api.wordCell(run, site.site, head, i, j))
 
 /** @type {WeakMap<Float32Array, Map<string, Float32Array>>} */
 const parts = new WeakMap()

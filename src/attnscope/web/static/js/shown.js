@@ -24,7 +24,7 @@ import { mount as mountTokens } from './views/tokens.js'
 
 const SHOWN_KEYS = [
   { part: 'Everywhere', keys: [{ keys: ['Tab'], does: 'next part' }, { keys: ['d'], does: 'light or dark' }, { keys: ['?'], does: 'these keys' }, { keys: ['Esc'], does: 'close, or go back to the heads' }] },
-  ...KEYS.slice(1),
+  ...KEYS.slice(1).map((part) => ({ ...part, keys: part.keys.filter(({ keys }) => keys[0] !== 'w') })), // tokens alone are held
 ]
 
 /** @param {string} id */
@@ -170,19 +170,21 @@ class Shown {
     part('theme').addEventListener('click', () => this.theme())
     part('keys').addEventListener('click', () => dialogs.showKeys(SHOWN_KEYS))
     addEventListener('keydown', (event) => {
-      const action = dialogs.open() ? null : shortcut(event, false)
+      const typing = event.target instanceof HTMLElement && event.target.matches('input:not([type=checkbox])')
+      const action = dialogs.open() ? null : shortcut(event, typing)
       if (action && this.act(action)) event.preventDefault()
     })
   }
 
   /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
   act(action) {
-    if (action === 'run' || action === 'text' || action === 'copy') return false
+    if (action === 'run' || action === 'text' || action === 'copy' || action === 'words') return false
     if (action === 'theme') this.theme()
     else if (action === 'keys') dialogs.showKeys(SHOWN_KEYS)
     else if (action === 'way') this.turn(this.state.way === 'at' ? 'by' : 'at')
     else if (action === 'hide') this.change({ hide: !this.state.hide })
     else if (action === 'table') this.table()
+    else if (action === 'find') this.tokens.find()
     else this.change({ scale: action })
     return true
   }

@@ -15,10 +15,10 @@ import { mountStrip } from './strip.js'
 /**
  * values holds a weight for every token of the side that is looked at, −1 where not visible, and is null where there is no picture.
  * @typedef {{rows: Axis, columns: Axis, same: boolean, way: Way, i: number, j: number|null, values: Float32Array|null,
- *   place: (weight: number, token: number) => number, scaleName: string, map: ColourMap, sink: number|null, words: import("../types.js").State["words"], padded: (side: Side, at: number) => boolean,
+ *   place: (weight: number, token: number) => number, scaleName: string, map: ColourMap, sink: number|null, words?: import("../types.js").State["words"], padded: (side: Side, at: number) => boolean,
  *   picture: (stack: string) => string}} Data picture: the address of the picture of a stack
  */
-/** @typedef {{choose: (side: Side, token: number, how: "pointer"|"key") => void, turn: (way: Way) => void, table: () => void, words: (words: import("../types.js").State["words"]) => void}} On */
+/** @typedef {{choose: (side: Side, token: number, how: "pointer"|"key") => void, turn: (way: Way) => void, table: () => void, words?: (words: import("../types.js").State["words"]) => void}} On without `words` there is no choice of them */
 
 const BEST = 4
 const SEEN = /** @type {const} */ (['rows', 'columns', 'same', 'way', 'i', 'j', 'values', 'scaleName', 'map', 'sink', 'words']) // what the view depends on
@@ -34,7 +34,8 @@ class Tokens {
   constructor(el, on) {
     this.where = h('span', { class: 'faint small' })
     this.ways = mountSeg('Which way', /** @type {{value: Way, text: string}[]} */ ([{ value: 'at', text: 'looks at' }, { value: 'by', text: 'looked at by' }]), on.turn)
-    this.units = mountSeg('What is shown', /** @type {{value: import("../types.js").State["words"], text: string}[]} */ ([{ value: '', text: 'tokens' }, { value: 'mark', text: 'words' }, { value: 'fold', text: 'fold specials' }]), on.words)
+    this.units = mountSeg('What is shown', /** @type {{value: import("../types.js").State["words"], text: string}[]} */ ([{ value: '', text: 'tokens' }, { value: 'mark', text: 'words' }, { value: 'fold', text: 'fold specials' }]), (words) => on.words?.(words))
+    this.units.el.hidden = !on.words
     this.finder = mountFind({
       tokens: () => this.#side()?.axis.tokens ?? [],
       at: () => this.#side()?.chosen ?? 0,
@@ -87,7 +88,7 @@ class Tokens {
     const { rows, columns, same, way, i, j, values, place, map } = data
     this.strips.classList.toggle('two', !same)
     this.ways.update(way)
-    this.units.update(data.words)
+    this.units.update(data.words ?? '')
     const one = same && way === 'by' ? (j ?? i) : i
     const shaded = { place, map }
     this.first.update({ ...shaded, axis: rows, chosen: one, values: same || way === 'by' ? values : null, padded: (at) => data.padded(same ? 'both' : 'rows', at) })
