@@ -48,12 +48,15 @@ struct Held {  // numbers on a cache line of their own
 struct Memory {  // what one thread works in
   Held<float> scores, scaled, q, lanes, top, bias;
   Held<double> probed, received, by_distance, shared_sum, shared_max;
-  Held<int64_t> top_keys;
-  Held<int32_t> marks;
+  Held<int32_t> top_keys, marks;
   Room room;
 
   static int64_t probe_columns(const Call& call) {
     return call.along_count ? call.along_count + 3 + 2 * call.signs : 0;
+  }
+
+  static int64_t top_step(const Call& call, int64_t lanes_of) {
+    return call.top ? ((call.top + lanes_of - 1) / lanes_of + 1) * lanes_of : 0;
   }
 
   Memory(const Call& call, int64_t lanes_of)
@@ -61,17 +64,17 @@ struct Memory {  // what one thread works in
         scaled(GROUP * PANEL),
         q(GROUP * call.d),
         lanes(GROUP * probe_columns(call) * lanes_of),
-        top(GROUP * call.top),
+        top(lanes_of + GROUP * top_step(call, lanes_of)),
         bias(PANEL),
         probed(GROUP * probe_columns(call)),
         received(call.want_keys ? call.key_count : 0),
         by_distance(call.bins),
         shared_sum(call.block ? call.block_cols : 0),
         shared_max(call.block ? call.block_cols : 0),
-        top_keys(GROUP * call.top),
+        top_keys(lanes_of + GROUP * top_step(call, lanes_of)),
         marks(call.tk / PANEL + 3) {
     room = {scores.data, call.along_count && !call.plain ? scaled.data : nullptr, q.data, lanes.data,
-            probed.data, top.data, top_keys.data, bias.data, marks.data};
+            probed.data, top.data, top_keys.data, top_step(call, lanes_of), bias.data, marks.data};
     std::fill_n(received.data, call.want_keys ? call.key_count : 0, 0.0);
     std::fill_n(by_distance.data, call.bins, 0.0);
     std::fill_n(shared_sum.data, call.block ? call.block_cols : 0, 0.0);

@@ -57,8 +57,8 @@ struct Fold {
     uint64_t hits;
     const float mass = take_row(weights, logs, scores, gone, rows[r], hits, key_sums, key_most);
     if (hits && call.top) {
-      float* top = room.top + r * call.top;
-      keep_top(scores, hits, first, call.top, top, room.top_keys + r * call.top);
+      float* top = room.top + LANES + r * room.top_step;
+      keep_top(scores, hits, first, call.top, top, room.top_keys + LANES + r * room.top_step);
       rows[r].last = top[call.top - 1];
     }
     if (own >= 0 && own < PANEL) rows[r].first = weights[own];
@@ -103,14 +103,13 @@ struct Fold {
     const int64_t from = call.key_first > first ? call.key_first - first : 0;
     const int64_t end = call.key_first + call.key_count - first < count
                             ? call.key_first + call.key_count - first : count;
-    double whole = 0.0;
-    for (int64_t c = from; c < end; c++) {
-      sums.received[first + c - call.key_first] += key_sums[c];
-      whole += key_sums[c];
-    }
+    double* into = sums.received - call.key_first + first;
+    for (int64_t c = from; c < end; c++) into[c] += key_sums[c];
     if (uniform) {
+      V whole{};
+      for (int c = 0; c < PANEL; c += LANES) whole += load(key_sums + c);
       const int64_t low = at.row + begin + call.offset;
-      sums.by_distance[bin_of(apart(low, first < low ? first + count - 1 : first))] += whole;
+      sums.by_distance[bin_of(apart(low, first < low ? first + count - 1 : first))] += sum(whole);
     }
     if (call.block) blocks(first, begin, from, end, key_sums, key_most);
   }
@@ -121,17 +120,24 @@ struct Fold {
     const bool shared = line == sums.shared_row;
     double* into = shared ? sums.shared_sum : sums.block_sum + line * call.block_cols;
     double* most = shared ? sums.shared_max : sums.block_max + line * call.block_cols;
-    for (int64_t c = from; c < end;) {
-      const int64_t block = (first + c) / call.block, stop = (block + 1) * call.block - first;
-      const int64_t past = stop < end ? stop : end, place = block - call.block_left;
-      float added = 0.0f, largest = 0.0f;
-      for (; c < past; c++) {
-        added += key_sums[c];
-        largest = key_most[c] > largest ? key_most[c] : largest;
+    const bool whole = call.block % LANES == 0;  // then a vector lies in one block
+    int64_t block = (first + from) / call.block, stop = (block + 1) * call.block - first;
+    for (int64_t c = whole ? from / LANES * LANES : from; c < end;) {
+      float added, largest_of;
+      if (whole) {
+        added = sum(load(key_sums + c));
+        largest_of = largest(load(key_most + c));
+        c += LANES;
+      } else {
+        added = key_sums[c];
+        largest_of = key_most[c];
+        c++;
       }
+      const int64_t place = block - call.block_left;
       into[place] += added;
-      if (largest > most[place]) most[place] = largest;
+      if (largest_of > most[place]) most[place] = largest_of;
       if (added != added) most[place] = __builtin_nan("");
+      if (c >= stop) block++, stop += call.block;
     }
   }
 
@@ -156,8 +162,8 @@ struct Fold {
       call.mean[out + r] = mean;
       call.scatter[out + r] = scatter < 0.0 ? 0.0 : scatter;
       for (int64_t n = 0; n < call.top; n++) {
-        call.top_scores[(out + r) * call.top + n] = room.top[r * call.top + n];
-        call.top_keys[(out + r) * call.top + n] = room.top_keys[r * call.top + n];
+        call.top_scores[(out + r) * call.top + n] = room.top[LANES + r * room.top_step + n];
+        call.top_keys[(out + r) * call.top + n] = room.top_keys[LANES + r * room.top_step + n];
       }
     }
   }
@@ -167,12 +173,10 @@ void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums&
   const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
   Fold use{call, at, room, sums, out, {}, {call, at, room, out}, {}, false};
   use.probing.begin();
-  for (int64_t r = 0; r < at.count; r++) {
-    use.rows[r].last = call.top ? -__builtin_inff() : __builtin_inff();
-    for (int64_t n = 0; n < call.top; n++) {
-      room.top[r * call.top + n] = -__builtin_inff();
-      room.top_keys[r * call.top + n] = -1;
-    }
+  for (int64_t r = 0; r < at.count; r++) use.rows[r].last = call.top ? -__builtin_inff() : __builtin_inff();
+  for (int64_t n = 0; call.top && n < LANES + at.count * room.top_step; n++) {
+    room.top[n] = -__builtin_inff();
+    room.top_keys[n] = -1;
   }
   walk(call, at, keys, room, use);
   use.finish();

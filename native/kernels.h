@@ -19,8 +19,9 @@ struct Room {
   float* q;       // blocks of TILE rows: d x TILE each
   float* lanes;   // GROUP x probe columns x widest vector
   double* probed; // GROUP x probe columns
-  float* top;     // GROUP x top
-  int64_t* top_keys;
+  float* top;     // a vector, then GROUP x top_step
+  int32_t* top_keys;
+  int64_t top_step;  // whole vectors, and one between rows
   float* bias;    // PANEL
   int32_t* marks; // one for each panel, and one
 };

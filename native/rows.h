@@ -10,21 +10,29 @@ inline int64_t bin_of(int64_t distance) {  // as core.distance has it
 
 inline int64_t apart(int64_t a, int64_t b) { return a < b ? b - a : a - b; }
 
+// What stands at each key of a panel, counted from its middle, and the same backwards.
+struct Middle {
+  alignas(64) float up[PANEL], down[PANEL];
+  constexpr Middle() : up(), down() {
+    for (int c = 0; c < PANEL; c++) up[c] = c - (PANEL - 1) / 2.0f, down[c] = (PANEL - 1) / 2.0f - c;
+  }
+};
+constexpr Middle MIDDLE;
+
 // Distances of a panel's keys from one row, less `middle`: what is small enough to be squared in float32.
 struct Distances {
   double middle;
-  float from[PANEL];
+  const float* from;
+  alignas(64) float own[PANEL];
 
   Distances(int64_t position, int64_t first) {
-    const V half = all((PANEL - 1) / 2.0f);
     const bool before = first + PANEL - 1 <= position, after = first >= position;
-    const V shift = all((float)(first - position));
-    for (int c = 0; c < PANEL; c += LANES) {
-      const V at = indices() + all((float)c);
-      store(from + c, before ? half - at : after ? at - half : magnitude(at + shift));
-    }
     const double gap = (double)(first - position);
     middle = before ? -gap - (PANEL - 1) / 2.0 : after ? gap + (PANEL - 1) / 2.0 : 0.0;
+    from = before ? MIDDLE.down : after ? MIDDLE.up : own;
+    if (before || after) return;
+    for (int c = 0; c < PANEL; c += LANES)
+      store(own + c, magnitude(load(MIDDLE.up + c) + all((float)gap + (PANEL - 1) / 2.0f)));
   }
 };
 
@@ -41,24 +49,37 @@ struct RowSums {
 
 inline bool beats(float a, float b) { return a > b || (a != a && b == b); }
 
-// The largest scores of a row, the lowest key on ties; keys come in order.
+// The largest scores of a row, the lowest key on ties; keys come in order. Memory holds whole vectors, and one
+// vector before them.
 inline void keep_top(const float* scores, uint64_t hits, int64_t first, int64_t size, float* top,
-                     int64_t* keys) {
+                     int32_t* keys) {
   for (; hits; hits &= hits - 1) {
-    const int64_t c = __builtin_ctzll(hits);
+    const int c = __builtin_ctzll(hits);
     const float score = scores[c];
-    int64_t place = size;
-    while (place > 0 && beats(score, top[place - 1])) place--;
-    if (place == size) continue;
-    for (int64_t n = size - 1; n > place; n--) top[n] = top[n - 1], keys[n] = keys[n - 1];
-    top[place] = score;
-    keys[place] = first + c;
+    if (score == score && !(score > top[size - 1])) continue;  // the last has risen since
+    int64_t place = 0;
+    if (score != score) {
+      while (place < size && top[place] != top[place]) place++;
+    } else {
+      for (int64_t n = 0; n < size; n += LANES)
+        place += __builtin_popcount(lanes_of(~(load(top + n) < all(score))));
+    }
+    if (place >= size) continue;
+    for (int64_t n = (size - 1) / LANES * LANES; n >= 0 && n + LANES > place; n -= LANES) {
+      const I at = one_by_one() + (int32_t)n, here = at == (int32_t)place, before = at < (int32_t)place;
+      const V was = load(top + n), moved = load(top + n - 1);
+      store(top + n, here ? all(score) : before ? was : moved);
+      const I held = bits(load(reinterpret_cast<float*>(keys) + n));
+      const I pushed = bits(load(reinterpret_cast<float*>(keys) + n - 1));
+      const I next = here ? (int32_t)(first + c) - I{} : before ? held : pushed;
+      store(reinterpret_cast<float*>(keys) + n, floats(next));
+    }
   }
 }
 
 // Sums of w times the distance from one of the keys, where that key has most of the panel's weight: beside it
 // the others would be lost in the rounding of squares.
-inline void around(const float* weights, float* distances, int key, float& one, float& two) {
+inline void around(const float* weights, const float* distances, int key, float& one, float& two) {
   const V own = all(distances[key]);
   V by{}, squared{};
   for (int c = 0; c < PANEL; c += LANES) {

@@ -118,9 +118,9 @@ inline I spread(uint64_t word, int from) {
   return (((own - I{}) & one) != 0);
 }
 
-inline V indices() {
-  V found;
-  for (int n = 0; n < LANES; n++) found[n] = (float)n;
+inline I one_by_one() {
+  I found;
+  for (int n = 0; n < LANES; n++) found[n] = n;
   return found;
 }
 
