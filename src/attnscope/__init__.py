@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     from attnscope.core.masks import window as window
     from attnscope.core.scoring import Scoring as Scoring
     from attnscope.errors import AttnscopeError as AttnscopeError
+    from attnscope.exports import dense_for_bertviz as dense_for_bertviz
+    from attnscope.exports import dense_for_circuitsvis as dense_for_circuitsvis
+    from attnscope.exports import plot_head as plot_head
+    from attnscope.exports import plot_heads as plot_heads
+    from attnscope.exports import plot_tokens as plot_tokens
     from attnscope.knocking import Knockout as Knockout
     from attnscope.knocking import knockout as knockout
     from attnscope.lesson.diagnose import diagnose as diagnose
@@ -65,6 +70,9 @@ _HOMES = {
     ),
     "attnscope.core.scoring": ("Scoring",),
     "attnscope.errors": ("AttnscopeError",),
+    "attnscope.exports": (
+        "dense_for_bertviz", "dense_for_circuitsvis", "plot_head", "plot_heads", "plot_tokens",
+    ),
     "attnscope.knocking": ("Knockout", "knockout"),
     "attnscope.lesson.diagnose": ("diagnose",),
     "attnscope.lesson.diagnose_order": ("diagnose_order",),
@@ -80,9 +88,10 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AttnscopeError", "CausalSelfAttention", "Comparison", "KeyBias", "Knockout", "MultiHeadAttention",
     "Recording", "RelativeBias", "Scoring", "Steps", "Summary", "TensorBias", "attention", "blocks", "causal",
-    "chunks", "compare", "diagnose", "diagnose_order", "documents", "from_tensor", "full", "heads",
-    "knockout", "load", "padding", "prefix", "record", "rule", "show", "spans", "steps", "summarize",
-    "verify", "window", "word_weights",
+    "chunks", "compare", "dense_for_bertviz", "dense_for_circuitsvis", "diagnose", "diagnose_order",
+    "documents", "from_tensor", "full", "heads", "knockout", "load", "padding", "plot_head", "plot_heads",
+    "plot_tokens", "prefix", "record", "rule", "show", "spans", "steps", "summarize", "verify", "window",
+    "word_weights",
 ]  # fmt: skip
 
 

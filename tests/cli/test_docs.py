@@ -17,6 +17,7 @@ from attnscope.web.catalogue import Catalogue
 from attnscope.web.lesson import lesson_routes
 from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.routes import api_routes
+from attnscope.web.saving import saving_routes
 from attnscope.web.worker import Worker
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -28,7 +29,21 @@ def test_every_command_is_in_the_docs(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["app", "look", "record", "info", "verify", "map", "cells", "compare", "heads", "check", "lesson"]
+    "name",
+    [
+        "app",
+        "look",
+        "record",
+        "info",
+        "verify",
+        "map",
+        "export",
+        "cells",
+        "compare",
+        "heads",
+        "check",
+        "lesson",
+    ],
 )
 def test_every_option_is_in_the_docs(name: str) -> None:
     text = (DOCS / "cli.md").read_text("utf-8") + (DOCS / "app.md").read_text("utf-8")
@@ -42,7 +57,13 @@ def test_every_option_is_in_the_docs(name: str) -> None:
 def test_every_route_is_in_the_docs() -> None:
     text = (DOCS / "app.md").read_text("utf-8")
     catalogue = Catalogue({})
-    routers = [api_routes(catalogue, Worker(catalogue)), lesson_routes(), measure_routes(Measuring())]
+    worker = Worker(catalogue)
+    routers = [
+        api_routes(catalogue, worker),
+        saving_routes(worker),
+        lesson_routes(),
+        measure_routes(Measuring()),
+    ]
     for route in (route for router in routers for route in router.routes):
         assert isinstance(route, APIRoute)
         for method in route.methods:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from attnscope.cli.picture import FLOOR, LETTERED
 from attnscope.comparison.contrast import Block, Contrast
+from attnscope.exports.picture import FLOOR, LETTERED
 from attnscope.lesson.drawing import HATCH, INK_2, INK_3, colour_map, difference_map, figure, look
 from attnscope.lesson.numbers import count, typed
 from attnscope.models.reading import HIDDEN

@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("attnscope.cli.info", "Say what a saved recording holds."),
     "verify": ("attnscope.cli.verify", "Compare every file of a saved recording with its checksums."),
     "map": ("attnscope.cli.map", "Draw one head of a saved recording, or any part of it."),
+    "export": ("attnscope.cli.export", "Write heads of a saved recording: a page, pictures, tables, arrays."),
     "cells": ("attnscope.cli.cells", "List the largest weights of a saved recording, with their tokens."),
     "knockout": ("attnscope.cli.knockout", "Run a model on a text without a weight, rows or a whole head."),
     "compare": ("attnscope.cli.compare", "Rank the heads of two recordings by how much they differ."),

@@ -58,9 +58,9 @@ def command(
     opened, of_run = open_run(recording, run, batch)
     chosen = site_of(of_run, site)
 
-    from attnscope.cli.picture import Wish, draw
     from attnscope.cli.rows import check_head
     from attnscope.errors import RecordingError
+    from attnscope.exports.picture import Wish, draw
     from attnscope.gpt.files import home_made, write_whole
     from attnscope.lesson.drawing import png, svg
     from attnscope.maps import Pyramid, of_site

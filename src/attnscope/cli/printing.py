@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from attnscope.exports.about import certified
 from attnscope.models.tokens import shown
 
 _BAR = 24  # characters of a weight of 1
@@ -45,7 +46,7 @@ def print_cell(cell: dict[str, Any], form: str | None) -> None:
         click.echo(f"{_title(cell)}, key {cell['j']} {_quoted(cell['key'])}")
         for line in _receipt(fields):
             click.echo(line)
-        click.echo(f"  {certified(cell)}")
+        click.echo(f"  {certified(cell['certificate'], cell['route'])}")
 
 
 def print_cells(cells: list[dict[str, Any]], left_out: list[str], form: str | None) -> None:
@@ -123,21 +124,9 @@ def _facts(row: dict[str, Any]) -> str:
     ]
     if row["sink"]:
         facts.append(f"{row['sink']:.4f} of the row goes to a learned sink")
-    facts.append(certified(row))
+    facts.append(certified(row["certificate"], row["route"]))
     equal = {True: "logits bit-equal with and without looking", False: "logits differ when looked at"}
     return "; ".join([*facts, *([equal[row["bit_equal"]]] if row["bit_equal"] is not None else [])])
-
-
-def certified(place: dict[str, Any]) -> str:
-    """Return the certificate of a head in words, with the route by which it was heard."""
-    found = place["certificate"]
-    if found is None:
-        return "no certificate"
-    z, t = found["z"], found["t"]
-    figures = f" (residual {z:.1f}, allowed {found['allowed_z']:g}" if math.isfinite(z) else ""
-    scale = f"; scale {abs(t):.1f}, allowed {found['allowed_t']:g}" if math.isfinite(t) and figures else ""
-    closing = ")" if figures else ""
-    return f"certificate {found['verdict']}{figures}{scale}{closing}, heard by {place['route']}"
 
 
 def _certified(head: list[str], lines: list[list[Any]], place: dict[str, Any]) -> str:

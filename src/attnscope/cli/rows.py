@@ -6,6 +6,7 @@ from typing import Any
 
 from attnscope.core.fold import summarize
 from attnscope.errors import NotKept, ShapeError
+from attnscope.exports.about import certificate
 from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, row_of
 from attnscope.models.words import Specials, word_weights, words_of
@@ -141,19 +142,4 @@ def _place(look: Look, site: Site, head: int, i: int) -> dict[str, Any]:
         "route": site.route,
         "dtype": str(site.dtype).removeprefix("torch."),
         "certificate": certificate(site, head),
-    }
-
-
-def certificate(site: Site, head: int, *, batch: int = 0) -> dict[str, Any] | None:
-    """Return the verdict on a head with its figures and what is allowed; None where there is none."""
-    found, at = site.certificate, site.head_at(head)
-    if found is None:
-        return None
-    return {
-        "verdict": found.verdict[batch][at],
-        "z": float(found.z[batch, at]),
-        "allowed_z": found.thresholds.z,
-        "t": float(found.t[batch, at]),
-        "allowed_t": found.thresholds.t,
-        "reason": found.reason[batch][at],
     }

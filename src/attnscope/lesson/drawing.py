@@ -114,14 +114,16 @@ def heat(
             axes.text(float(j), float(i), weight(x), ha="center", va="center", color=ink, fontsize=9)
 
 
-def png(made: Figure) -> bytes:
-    """Return a figure as PNG, without the date and the name of the program."""
-    return _saved(made, "png", {"Software": None})
+def png(made: Figure, *, about: str | None = None) -> bytes:
+    """Return a figure as PNG, without the date and the name of the program; `about` is a text in it."""
+    said = {} if about is None else {"attnscope": about}
+    return _saved(made, "png", {"Software": None, **said})
 
 
-def svg(made: Figure) -> bytes:
-    """Return a figure as SVG with its text as text, the same bytes each time."""
-    return _saved(made, "svg", {"Date": None, "Creator": None})
+def svg(made: Figure, *, about: str | None = None) -> bytes:
+    """Return a figure as SVG with its text as text, the same bytes each time; `about` as its description."""
+    said = {} if about is None else {"Description": about}
+    return _saved(made, "svg", {"Date": None, "Creator": None, **said})
 
 
 def _saved(made: Figure, form: str, metadata: dict[str, str | None]) -> bytes:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import RecordingError
+from attnscope.exports.wanted import Place, site_of
 from attnscope.gpt.files import home_made, make_folder, write_whole
 from attnscope.notebook.plain import table
-from attnscope.recording import Recording, Site
+from attnscope.recording import Recording
 from attnscope.recording.asked import Where
 from attnscope.web.held import Asked
 from attnscope.web.shown import LIMIT, Shown, Theme, shown
@@ -64,7 +65,7 @@ class Showing:
 
 
 def show(
-    recording: Recording, site: int | str | Site | None = None, head: int | None = None, rows: Where = None,
+    recording: Recording, site: Place = None, head: int | None = None, rows: Where = None,
     *, run: int = -1, batch: int = 0, theme: Theme | None = None, height: int = HEIGHT, limit: int = LIMIT,
 ) -> Showing:  # fmt: skip
     """Return the picture of a recording, as the page Explore draws it, for a notebook or a file.
@@ -95,18 +96,12 @@ def show(
     return Showing(made.page, made.left, height, table(made), _title(made))
 
 
-def _place(recording: Recording, site: int | str | Site | None, run: int) -> int | None:
+def _place(recording: Recording, site: Place, run: int) -> int | None:
     """Return the number of a site in its run. Raises RecordingError, which lists what there is."""
     if site is None or isinstance(site, int):
         return site
     sites = recording.runs[run].sites if recording.runs else []
-    for at, one in enumerate(sites):
-        if one is site or (isinstance(site, str) and one.name == site):
-            return at
-    names = [f"{at} {one.name}" for at, one in enumerate(sites)]
-    listed = ", ".join(names if len(names) <= 6 else [*names[:3], "…", *names[-2:]])
-    named = repr(getattr(site, "name", site))
-    raise RecordingError(f"There is no site {named:.80} in this run", wanted=f"One of {listed}")
+    return sites.index(site_of(sites, site))
 
 
 def _title(made: Shown) -> str:

@@ -21,6 +21,7 @@ from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.pages import PAGES, STATIC, Files, page, to_page
 from attnscope.web.refusals import Refusal, refuse
 from attnscope.web.routes import api_routes
+from attnscope.web.saving import saving_routes
 from attnscope.web.worker import KEPT_BYTES, Worker
 
 _TITLES = {
@@ -57,6 +58,7 @@ def create_app(
     _add_pages(app, base_path)
     app.include_router(api_routes(catalogue, worker))
     app.include_router(map_routes(worker, room))
+    app.include_router(saving_routes(worker))
     app.include_router(lesson_routes())
     app.include_router(measure_routes(measuring))
     app.mount("/static", Files(directory=STATIC), name="static")

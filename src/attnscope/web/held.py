@@ -46,17 +46,18 @@ class Held:
     left: str
 
 
-def held(look: Look, asked: Asked, *, room: int, limit: int) -> Held:
-    """Return what fits into `room` bytes of a file of `limit`: first the call that was asked for, or the
-    third, then those nearest to it.
+def held(look: Look, asked: Asked, *, room: int, limit: int, first: tuple[int, int] | None = None) -> Held:
+    """Return what fits into `room` bytes of a file of `limit`: before all others the call that was asked for,
+    or is seen first, else the third; then those nearest to it.
 
     Raises TooLarge where not one row fits, ShapeError for a call, a head or rows that are not there.
     """
     every = look.sites
-    first = min(_FIRST, len(every) - 1) if asked.site is None else index_of(asked.site, len(every), "site")
+    near_to = first[0] if first is not None else min(_FIRST, len(every) - 1)
+    at = near_to if asked.site is None else index_of(asked.site, len(every), "site")
     if asked.head is not None:
-        index_of(asked.head, every[first].heads, "head")
-    near = [first] if asked.site is not None else sorted(range(len(every)), key=lambda at: abs(at - first))
+        index_of(asked.head, every[at].heads, "head")
+    near = [at] if asked.site is not None else sorted(range(len(every)), key=lambda one: abs(one - at))
     chosen = sorted(_fitting([every[at] for at in near], look.batch, asked, room, near))
     views = Views(_with(look, [every[at] for at in chosen]))
     order = [chosen.index(at) for at in near if at in chosen]

@@ -51,17 +51,18 @@ class Shown:
 
 def shown(
     recording: Recording, asked: Asked, *, run: int = -1, batch: int = 0, limit: int = LIMIT,
-    theme: Theme | None = None,
+    theme: Theme | None = None, seen_first: tuple[int, int] | None = None,
 ) -> Shown:  # fmt: skip
-    """Return the page of a recording, or of a part of it.
+    """Return the page of a recording, or of a part of it; `seen_first` is a site and a head of it, those that
+    were asked for by default.
 
     Raises NothingRecorded, RecordingError, ShapeError for what is not there, and TooLarge where not one row
     has room in `limit` bytes.
     """
     look = look_of(recording, run=run, batch=batch)
     frame = _page({}, look, "")
-    found = held(look, asked, room=limit - len(frame.encode()) - 1_000, limit=limit)
-    site, head = _first(found, look, asked)
+    found = held(look, asked, first=seen_first, room=limit - len(frame.encode()) - 1_000, limit=limit)
+    site, head = _first(found, look, asked, seen_first)
     data = {
         "result": found.result,
         "heads": found.heads,
@@ -74,14 +75,17 @@ def shown(
     return Shown(_page(data, look, found.left), look, found, found.places[site], head)
 
 
-def _first(found: Held, look: Look, asked: Asked) -> tuple[int, int]:
-    """Return the site, by its place in the page, and the head that are seen first: those asked for, or the
-    second head of the third call, as in the app.
+def _first(
+    found: Held, look: Look, asked: Asked, wanted: tuple[int | None, int | None] | None
+) -> tuple[int, int]:
+    """Return the site, by its place in the page, and the head that are seen first: those that are wanted, or
+    the second head of the third call, as in the app.
     """
-    wanted = asked.site % len(look.sites) if asked.site is not None else min(2, len(look.sites) - 1)
-    site = found.places.index(wanted) if wanted in found.places else 0
-    if asked.head is not None:
-        return site, asked.head % look.sites[wanted].heads
+    at, head = wanted or (asked.site, asked.head)
+    place = at % len(look.sites) if at is not None else min(2, len(look.sites) - 1)
+    site = found.places.index(place) if place in found.places else 0
+    if head is not None and place in found.places:
+        return site, head % look.sites[place].heads
     here = [one["head"] for one in found.heads if one["site"] == site]
     return site, 1 if 1 in here or not here else here[0]
 

@@ -71,6 +71,13 @@ export const tile = (run, site, head, { level, row: r, col }, signal) =>
 export const largestCells = async (run, site, head, { n, skipFirst, near }) =>
   (await ask(`runs/${run}/sites/${site}/heads/${head}/map/largest?n=${n}&skip_first=${skipFirst ? 1 : 0}&near=${near}`)).json()
 
+/** A head as a file: its content and its name. @param {string} run @param {number} site @param {number} head @param {string} form @returns {Promise<{content: Blob, name: string}>} */
+export async function exported(run, site, head, form) {
+  const answer = await ask(`runs/${run}/sites/${site}/heads/${head}/export/${form}`)
+  const name = /filename="([^"]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? `head.${form}`
+  return { content: await answer.blob(), name }
+}
+
 /** @param {string} run @param {number} i @param {number} top @returns {Promise<import("./types.js").Prediction>} */
 export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&top=${top}`)).json()
 

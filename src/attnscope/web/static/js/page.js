@@ -5,10 +5,13 @@ import { mountBar } from './bar.js'
 import { attr } from './dom.js'
 import { createHistory } from './history.js'
 import { look, onSystemTheme } from './look.js'
+import { resolve } from './pure/selection.js'
+import { isSite, longName } from './pure/sites.js'
 import { asProblem, createSession } from './session.js'
 import { createStore } from './store.js'
 import { mount as mountBadge } from './views/badge.js'
 import * as dialogs from './views/dialogs.js'
+import { showSave } from './views/save.js'
 
 /** @typedef {import("./types.js").Shared} Shared */
 /** Where a key went down. @typedef {{target: HTMLElement|null, typing: boolean}} Where */
@@ -40,7 +43,15 @@ export class Page {
     this.cancel = cancel
     this.badge = mountBadge(part('badge'))
     this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => keys })
+    part('save').addEventListener('click', () => this.save())
     this.listen()
+  }
+
+  /** Offers the chosen head as a file. */
+  save() {
+    const { run } = this.session
+    const { at, head } = run ? resolve(this.state, run.result) : { at: null, head: 0 }
+    if (run && isSite(at)) showSave({ title: `${longName(at, run.result)} · Head ${head}`, get: (form) => api.exported(run.id, at.site, head, form) })
   }
 
   async open() {

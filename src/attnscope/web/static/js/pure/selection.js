@@ -8,7 +8,7 @@ import { largest } from './scale.js'
 /** @typedef {import("../types.js").Missing} Missing */
 /** @typedef {{at: Site|Missing|null, head: number, i: number, j: number|null}} Selection j is null until a row of weights is known */
 
-/** @param {State} state @param {Result} result @returns {Selection} */
+/** @param {Pick<State, "site"|"layer"|"head"|"i"|"j"> & Partial<State>} state @param {Result} result @returns {Selection} */
 export function resolve(state, result) {
   const at = chosenSite(state, result)
   if (!isSite(at)) return { at, head: state.head ?? 0, i: held(state.i ?? Infinity, firstAxis(result)?.tokens.length ?? 1), j: state.j }

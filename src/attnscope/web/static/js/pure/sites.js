@@ -45,7 +45,7 @@ export function longName(site, result) {
   return site.kind === 'cross' ? `${name}, cross` : name
 }
 
-/** The site a state speaks of, or the layer without one. @param {State} state @param {Result} result @returns {Site|Missing|null} */
+/** The site a state speaks of, or the layer without one. @param {Pick<State, "site"|"layer">} state @param {Result} result @returns {Site|Missing|null} */
 export function chosen(state, result) {
   const byNumber = state.site === null ? undefined : result.sites[state.site]
   if (byNumber && (state.layer === null || byNumber.layer === state.layer)) return byNumber

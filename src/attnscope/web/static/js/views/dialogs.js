@@ -5,7 +5,7 @@ import { count, weight7 } from '../pure/number.js'
 import { rankIn } from '../pure/scale.js'
 
 /** @param {string} title @param {...import("../dom.js").Child} children */
-function dialog(title, ...children) {
+export function dialog(title, ...children) {
   const close = h('button', { class: 'btn', type: 'button', onclick: () => el.close() }, 'Close')
   const el = h('dialog', { 'aria-label': title }, h('div', { class: 'sec' }, h('h2', {}, title), h('div', { class: 'end' }, close)), ...children)
   el.addEventListener('click', (event) => event.target === el && el.close())

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from attnscope.cli.printing import certified
-from attnscope.cli.rows import certificate
+from attnscope.exports.about import certificate, certified
 from attnscope.lesson.drawing import INK_2, INK_3, colour_map, figure, look
 from attnscope.lesson.numbers import count, typed, weight
 from attnscope.maps import HIDDEN, Part, Pyramid, part_of
@@ -62,8 +61,8 @@ def draw(recording: Recording, site: Site, pyramid: Pyramid, wish: Wish, *, head
         place = f"{model} · {site.name} · layer {site.layer}, head {head}"
         high = made.get_figheight()
         made.text(0.12 / WIDTH, 1 - 0.12 / high, place, va="top", fontsize=12, parse_math=False)
-        verdict = {"certificate": certificate(site, head, batch=batch), "route": site.route}
-        told = "\n".join([_grid_line(site, wish), _left_out(pyramid), certified(verdict)])
+        sealed = certified(certificate(site, head, batch=batch), site.route)
+        told = "\n".join([_grid_line(site, wish), _left_out(pyramid), sealed])
         made.text(0.12 / WIDTH, 0.1 / high, told, va="bottom", fontsize=8.5, color=INK_2)
     return made
 

@@ -1,0 +1,130 @@
+"""Pictures in an Axes of one's own, in the page's colours, and grids in the shapes that other tools take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+import attnscope as ats
+from attnscope import gpt
+from attnscope.errors import RecordingError, ShapeError, TooLarge, Uncertified
+from attnscope.lesson.drawing import colour_map
+from attnscope.recording import Recording, Run
+from tests.recording.conftest import make_site  # noqa: F401
+
+TEXT = "But, soft!\nwhat"
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    model = gpt.load_shipped("embedded")
+    with torch.no_grad(), ats.record(model, tokens=list(TEXT)) as made:
+        model(torch.tensor([model.tokenizer.encode(TEXT)]))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_matplotlib_is_changed() -> Iterator[None]:
+    before = dict(mpl.rcParams)
+    yield
+    assert dict(mpl.rcParams) == before
+    import sys
+
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or pyplot.get_fignums() == []
+
+
+def test_a_head_is_drawn_into_the_axes_that_was_given(recording: Recording) -> None:
+    ax = Figure().subplots()
+    assert ats.plot_head(recording, 2, 1, ax=ax) is ax
+    (image,) = ax.images
+    weights, visible = recording.site(2).weights(1), recording.site(2).visible(1)
+    shown = image.get_array()
+    assert np.array_equal(shown[visible.numpy()], weights[visible].double().numpy())
+    assert bool(np.ma.getmaskarray(shown)[~visible.numpy()].all())
+    assert [label.get_text() for label in ax.get_yticklabels()] == [*"But,", "␣", *"soft!", "↵", *"what"]
+    ax.figure.canvas.draw()
+
+
+def test_a_weight_has_the_colour_of_the_page(recording: Recording) -> None:
+    ax = ats.plot_head(recording, 2, 1)
+    (image,) = ax.images
+    assert (image.norm.vmin, image.norm.vmax) == (0, 1)
+    for weight in (0.0, 0.3, 1.0):
+        assert image.cmap(image.norm(weight)) == colour_map()(weight)
+    (logarithmic,) = ats.plot_head(recording, 2, 1, scale="log").images
+    assert logarithmic.norm(1e-2) == pytest.approx(0.5)
+
+
+def test_part_of_a_head_stands_at_its_own_rows_and_keys(recording: Recording) -> None:
+    ax = ats.plot_head(recording, 2, 1, rows=slice(4, 9), cols=slice(2, 9))
+    assert ax.get_ylim() == (8.5, 3.5) and ax.get_xlim() == (1.5, 8.5)
+    assert ax.images[0].get_array().shape == (5, 7)
+
+
+def test_all_heads_are_drawn_small_and_a_refused_one_is_crossed_out(
+    recording: Recording,
+    make_site: Any,  # noqa: F811
+) -> None:
+    ax = Figure().subplots()
+    assert ats.plot_heads(recording, ax=ax) is ax
+    assert len(ax.images) == 36
+    assert [label.get_text() for label in ax.get_yticklabels()] == [f"L{layer}" for layer in range(6)]
+    refused = Recording([Run(0, "", [make_site(out=make_site().out.flip(2))])])
+    ax = ats.plot_heads(refused)
+    assert len(ax.images) == 0 and len(ax.lines) == 12
+
+
+def test_the_tokens_of_a_query_are_shaded_by_its_weights(recording: Recording) -> None:
+    ax = Figure().subplots()
+    assert ats.plot_tokens(recording, 2, 1, 9, ax=ax) is ax
+    assert [text.get_text() for text in ax.texts] == [*"But,", "␣", *"soft!", "↵", *"what"]
+    row = recording.site(2).weights(1, 9)[0]
+    for at, patch in enumerate(ax.patches):
+        assert (patch.get_hatch() is not None) == (at > 9)
+        if at <= 9:
+            assert patch.get_facecolor() == pytest.approx(colour_map()(float(row[at])))
+    assert [patch.get_linewidth() > 0 for patch in ax.patches].index(True) == 9
+    ax.figure.canvas.draw()
+
+
+def test_what_cannot_be_drawn_is_refused(recording: Recording, make_site: Any) -> None:  # noqa: F811
+    with pytest.raises(RecordingError, match=r"ax is a int. An Axes"):
+        ats.plot_head(recording, 2, 1, ax=5)  # type: ignore[arg-type]
+    with pytest.raises(RecordingError, match="scale='blue'"):
+        ats.plot_head(recording, 2, 1, scale="blue")  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match="There is no query 15"):
+        ats.plot_tokens(recording, 2, 1, 15)
+    refused = Recording([Run(0, "", [make_site(out=make_site().out.flip(2))])])
+    with pytest.raises(Uncertified):
+        ats.plot_head(refused, 0, 1)
+
+
+def test_bertviz_gets_the_very_grids(recording: Recording) -> None:
+    told = ats.dense_for_bertviz(recording)
+    assert set(told) == {"attention", "tokens"}
+    assert "".join(told["tokens"]) == TEXT
+    assert len(told["attention"]) == 6 and told["attention"][0].shape == (1, 6, 15, 15)
+    for site, grids in zip(recording.sites, told["attention"], strict=True):
+        for head in range(6):
+            assert torch.equal(grids[0, head], site.weights(head))
+
+
+def test_circuitsvis_gets_the_grids_of_one_call(recording: Recording) -> None:
+    told = ats.dense_for_circuitsvis(recording, 3)
+    assert "".join(told["tokens"]) == TEXT
+    assert told["attention"].shape == (6, 15, 15)
+    assert torch.equal(told["attention"][5], recording.site(3).weights(5))
+
+
+def test_a_dense_grid_is_refused_past_a_stated_size(recording: Recording) -> None:
+    with pytest.raises(TooLarge, match=r"36 heads with 8,100 cells together were asked for. At most 8,000"):
+        ats.dense_for_bertviz(recording, most=8_000)
+    with pytest.raises(TooLarge):
+        ats.dense_for_circuitsvis(recording, most=1_000)
