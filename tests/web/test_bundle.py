@@ -14,7 +14,7 @@ from attnscope.errors import AttnscopeError
 from attnscope.web import bundle
 from attnscope.web.bundle import bundled, styles
 
-ENTRIES = ["js/shown.js", "js/explore.js", "js/map.js"]
+ENTRIES = ["js/shown.js", "js/explore.js", "js/map.js", "js/headtable.js"]
 
 
 @pytest.fixture

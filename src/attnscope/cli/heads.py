@@ -27,7 +27,7 @@ SHOWN = ("previous_token", "induction_stripe", "duplicate_token", "sink", "entro
 )  # fmt: skip
 @click.option(
     "-o", "--out", multiple=True, callback=once, metavar="FILE",
-    help="Write the whole table: a name in .csv, .json or .parquet.",
+    help="Write the whole table: a name in .csv, .json, .parquet or .html.",
 )  # fmt: skip
 @click.option("--sort", metavar="SCORE", help="Print the heads by this score, largest first.")
 @click.option("-n", "number", type=click.IntRange(min=1), metavar="N", help="Print N heads alone.")
@@ -73,7 +73,7 @@ def command(
     if not _first():
         return
     if path is not None:
-        table.save(path)
+        _write(table, path)
         click.echo(f"{path}: {len(table.rows):,} heads, {len(table.texts):,} texts")
         return
     _print(table, sort, number)
@@ -84,8 +84,8 @@ def _path(out: str) -> Path:
     from attnscope.gpt.files import home_made
 
     path = home_made(out, RecordingError)
-    if path.suffix.lower() not in (".csv", ".json", ".parquet"):
-        raise click.UsageError(f"-o {out}: a name in .csv, .json or .parquet is wanted.")
+    if path.suffix.lower() not in (".csv", ".json", ".parquet", ".html"):
+        raise click.UsageError(f"-o {out}: a name in .csv, .json, .parquet or .html is wanted.")
     if not path.parent.is_dir():
         raise click.UsageError(f"-o {out}: there is no folder {path.parent}.")
     return path
@@ -113,6 +113,15 @@ def _first() -> bool:
     import os
 
     return os.environ.get("RANK", "0") == "0"
+
+
+def _write(table: HeadTable, path: Path) -> None:
+    if path.suffix.lower() == ".html":
+        from attnscope.web.headfile import write_heads
+
+        write_heads(table, path)
+    else:
+        table.save(path)
 
 
 def _print(table: HeadTable, sort: str | None, number: int | None) -> None:

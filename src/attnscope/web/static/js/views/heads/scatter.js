@@ -1,0 +1,63 @@
+// Every head as a point between two scores; dotted lines are the uniform head.
+
+import { attr, h, put, s } from '../../dom.js'
+import { nameOf, reach, shown } from '../../pure/heads/table.js'
+import { roundTicks } from '../../pure/ticks.js'
+import { fixed } from '../../pure/number.js'
+
+/** @typedef {import("../../pure/heads/table.js").Survey} Survey @typedef {import("../../pure/heads/table.js").State} State @typedef {import("../../pure/heads/table.js").Head} Head */
+
+const SIDE = 320
+const LEFT = 44
+const FOOT = 30
+
+/** @param {HTMLElement} el @param {Survey} survey @param {{axis: (side: "x"|"y", score: string) => void, choose: (name: string) => void}} on */
+export function mount(el, survey, on) {
+  const pick = (/** @type {"x"|"y"} */ side, /** @type {string} */ word) => {
+    const select = h('select', { class: 'field', onchange: () => on.axis(side, select.value) }, ...survey.scores.map(({ name, title }) => h('option', { value: name }, title)))
+    return { select, label: h('label', { class: 'small dim' }, word, ' ', select) }
+  }
+  const selects = { y: pick('y', 'up'), x: pick('x', 'right') }
+  const plot = s('svg', { viewBox: `0 0 ${SIDE + LEFT + 14} ${SIDE + FOOT + 10}`, role: 'img' })
+  put(el, h('div', { class: 'axes' }, selects.y.label, selects.x.label), plot)
+  plot.addEventListener('click', (event) => {
+    const name = event.target instanceof Element ? event.target.getAttribute('data-head') : null
+    if (name) on.choose(name)
+  })
+  return {
+    /** @param {State} state @param {Head[]} heads those that are shown */
+    update(state, heads) {
+      for (const side of /** @type {const} */ (['x', 'y'])) selects[side].select.value = state[side]
+      draw(plot, survey, state, heads)
+    },
+  }
+}
+
+/** @param {Element} plot @param {Survey} survey @param {State} state @param {Head[]} heads */
+function draw(plot, survey, state, heads) {
+  const of = (/** @type {string} */ name) => survey.scores.find((score) => score.name === name) ?? survey.scores[0]
+  const [across, up] = [of(state.x), of(state.y)]
+  const most = { x: reach(survey.heads, across), y: reach(survey.heads, up) }
+  const x = (/** @type {number} */ value) => LEFT + (value / most.x) * SIDE
+  const y = (/** @type {number} */ value) => 6 + SIDE - (value / most.y) * SIDE
+  const ticks = [
+    ...roundTicks(0, most.x, 5).flatMap((at) => [s('line', { x1: x(at), x2: x(at), y1: y(0), y2: y(0) + 4 }), s('text', { x: x(at), y: y(0) + 16, class: 'mid' }, fixed(at, most.x > 2 ? 0 : 2))]),
+    ...roundTicks(0, most.y, 5).flatMap((at) => [s('line', { x1: LEFT - 4, x2: LEFT, y1: y(at), y2: y(at) }), s('text', { x: LEFT - 7, y: y(at) + 4, class: 'end' }, fixed(at, most.y > 2 ? 0 : 2))]),
+  ]
+  const first = survey.heads[0]
+  const level = { x: first?.scores[state.x]?.uniform ?? null, y: first?.scores[state.y]?.uniform ?? null }
+  const lines = [
+    level.x !== null && s('line', { class: 'uniform', x1: x(level.x), x2: x(level.x), y1: y(0), y2: y(most.y) }),
+    level.y !== null && s('line', { class: 'uniform', x1: LEFT, x2: LEFT + SIDE, y1: y(level.y), y2: y(level.y) }),
+  ]
+  const dots = heads.flatMap((head) => {
+    const [one, other] = [head.scores[state.x].value, head.scores[state.y].value]
+    if (one === null || other === null) return []
+    const about = `Layer ${head.layer}, head ${head.head}: ${across.title} ${shown(one, across.unit)}, ${up.title} ${shown(other, up.unit)}`
+    const chosen = nameOf(head) === state.chosen
+    return [s('circle', { cx: x(one), cy: y(other), r: chosen ? 5 : 3.5, class: chosen ? 'chosen' : '', 'data-head': nameOf(head) }, s('title', {}, about))]
+  })
+  dots.sort((one, other) => Number(one.classList.contains('chosen')) - Number(other.classList.contains('chosen')))
+  attr(plot, 'aria-label', `${dots.length} heads: ${up.title} over ${across.title}`)
+  put(plot, s('path', { class: 'frame', d: `M${LEFT} 6v${SIDE}h${SIDE}` }), ...ticks, ...lines, ...dots)
+}
