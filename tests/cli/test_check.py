@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 
 from attnscope.core import engine, fold, proof
 from attnscope.core.engine import States, Tiles, Wanted
+from attnscope.core.native.library import library
 from attnscope.core.scoring import Bound
 from attnscope.core.tile import Normaliser
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 
 Say = Callable[..., "Said"]
 CALLS = list(proof.calls())
+
+
+def isa() -> str | None:
+    """The instruction set of the native engine, where there is one."""
+    found = library()
+    return None if isinstance(found, str) else found.isa()
 
 
 @pytest.fixture
@@ -38,9 +46,10 @@ class Scaled(Tiles):
 def test_every_call_is_listed_with_its_largest_error_and_what_is_allowed(say: Say) -> None:
     said = say("check")
     assert (said.code, said.err) == (0, "")
-    first, engine_line, *_, last = said.out.splitlines()
+    first, engine_line, library_line, *_, last = said.out.splitlines()
     assert f"torch {torch.__version__}" in first and "transformers 5" in first
-    assert engine_line.startswith("engine: ") and "1 thread" in engine_line
+    assert engine_line in ("engine: torch, 1 thread", f"engine: native ({isa()}), 1 thread")
+    assert library_line.startswith("library: /" if isa() else "no native engine: ")
     for call in CALLS:
         assert f"  {call.name}  " in said.out
     assert last.startswith(f"{len(CALLS)} of {len(CALLS)} calls equal to the whole grid in float64, in ")
@@ -69,6 +78,37 @@ def test_an_engine_that_is_wrong_is_told_and_the_exit_code_is_1(
     assert "must not be trusted on this machine" in said.out
     told = json.loads(say("check", "--json").out)
     assert [call["holds"] for call in told["calls"]] == [False] * 3
+
+
+def test_the_torch_engine_is_proved_where_it_is_asked_for(
+    say: Say, few_calls: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTNSCOPE_ENGINE", "torch")
+    said = say("check")
+    assert said.code == 0 and said.out.count("  torch  ") == 3
+    assert "engine: torch, 1 thread\nno native engine: ATTNSCOPE_ENGINE is torch\n" in said.out
+    told = json.loads(say("check", "--json").out)
+    assert (told["engine"], told["instructions"]) == ("torch", None)
+    assert {call["engine"] for call in told["calls"]} == {"torch"}
+
+
+@pytest.mark.skipif(isinstance(library(), str), reason="the native engine was not compiled")
+def test_the_native_engine_takes_the_calls_where_it_was_compiled(say: Say, few_calls: None) -> None:
+    told = json.loads(say("check", "--json").out)
+    assert (told["engine"], told["why"], told["instructions"]) == ("native", None, isa())
+    assert Path(told["library"]).is_file()
+    assert {call["engine"] for call in told["calls"]} == {"native"}
+
+
+@pytest.mark.parametrize("name", ["ATTNSCOPE_ENGINE", "ATTNSCOPE_ISA"])
+@pytest.mark.skipif(isinstance(library(), str), reason="the native engine was not compiled")
+def test_an_engine_or_instruction_set_that_there_is_not_is_one_sentence(
+    say: Say, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "abacus")
+    said = say("check")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith(f"{name}='abacus'. ") and said.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("words", [["--seed", "-1"], ["--seed", "x"], ["--seed", 2**63], ["extra"]])

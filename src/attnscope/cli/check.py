@@ -56,14 +56,24 @@ def command(*, seed: int, as_json: bool) -> int:
 
 
 def machine_facts() -> dict[str, Any]:
-    """Return what computes here, as JSON values: versions, engine, instruction set, threads, library."""
+    """Return what computes here, as JSON values: versions, engine, instruction set, threads, library.
+
+    why: why the native engine does not run, None where it does. Raises EngineError where the environment asks
+    for what cannot run.
+    """
     import torch
 
+    from attnscope.core.engine import chosen
+    from attnscope.core.native.library import library, library_path
+
+    found = chosen()
     return {
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PARTS},
         "machine": f"{platform.system()} {platform.machine()}",
-        "engine": "torch",
-        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "engine": "torch" if isinstance(found, str) else "native",
+        "instructions": None if isinstance(found, str) else found.isa(),
+        "library": None if isinstance(library(), str) else str(library_path()),
+        "why": found if isinstance(found, str) else None,
         "threads": torch.get_num_threads(),
     }
 
@@ -86,6 +96,7 @@ def _bar(calls: list[Call]) -> Iterator[Iterable[Call]]:
 def _call(proof: Proof) -> dict[str, Any]:
     return {
         "call": proof.call,
+        "engine": proof.engine,
         "holds": proof.holds,
         "figures": [
             {"name": one.name, "error": _number(one.error), "allowed": one.allowed, "holds": one.holds}
@@ -99,10 +110,12 @@ def _number(value: float) -> float | None:
 
 
 def _machine_lines(facts: dict[str, Any]) -> list[str]:
+    set_ = f" ({facts['instructions']})" if facts["instructions"] else ""
     versions = ", ".join(f"{name} {held or 'not installed'}" for name, held in facts["versions"].items())
     return [
         f"{versions}; {facts['machine']}",
-        f"engine: {facts['engine']}, {_counted(facts['threads'], 'thread')}",
+        f"engine: {facts['engine']}{set_}, {_counted(facts['threads'], 'thread')}",
+        f"library: {facts['library']}" if facts["why"] is None else f"no native engine: {facts['why']}",
     ]
 
 
@@ -111,12 +124,12 @@ def _table(proofs: Sequence[Proof]) -> Table:
 
     rows = [
         (
-            proof.call, f"{proof.worst.error:.1e}", f"{proof.worst.allowed:.1e}", proof.worst.name,
-            "" if proof.holds else "FAILS",
+            proof.call, proof.engine, f"{proof.worst.error:.1e}", f"{proof.worst.allowed:.1e}",
+            proof.worst.name, "" if proof.holds else "FAILS",
         )
         for proof in proofs
     ]  # fmt: skip
-    return Table("", ("call", "largest error", "allowed", "of", ""), tuple(rows))
+    return Table("", ("call", "engine", "largest error", "allowed", "of", ""), tuple(rows))
 
 
 def _conclusion(proofs: Sequence[Proof], took: float) -> str:

@@ -25,8 +25,8 @@ from attnscope.errors import EngineError
 from attnscope.shapes import Key, Query
 
 __all__ = [
-    "Engine", "Name", "Native", "States", "Tiles", "Wanted", "engine_of", "normaliser", "normaliser_of",
-    "one_after_another", "using",
+    "Engine", "Name", "Native", "States", "Tiles", "Wanted", "chosen", "engine_of", "normaliser",
+    "normaliser_of", "one_after_another", "using",
 ]  # fmt: skip
 
 Name = Literal["torch", "native"]
@@ -36,7 +36,16 @@ def engine_of(bound: Bound) -> Engine:
     """The engine for a call: the one place where it is chosen. The native one takes what it can, where it
     was compiled, and the torch engine all else.
 
-    Raises EngineError where ATTNSCOPE_ENGINE names none, or asks for a library that is not there.
+    Raises EngineError, as `chosen` does.
+    """
+    found = chosen()
+    return Tiles() if isinstance(found, str) or not can_take(bound) else Native(found)
+
+
+def chosen() -> Library | str:
+    """The library that calls go to where it can take them, or why all go to the torch engine, in a sentence.
+
+    Raises EngineError where ATTNSCOPE_ENGINE names no engine, or asks for a library that is not there.
     """
     asked, found = os.environ.get("ATTNSCOPE_ENGINE", ""), library()
     if asked not in ("", "torch", "native"):
@@ -48,9 +57,7 @@ def engine_of(bound: Bound) -> Engine:
             hint="python native/compile.py in a checkout says what is missing; ATTNSCOPE_ENGINE=torch does "
             "without",
         )
-    if asked == "torch" or not isinstance(found, Library) or not can_take(bound):
-        return Tiles()
-    return Native(found)
+    return "ATTNSCOPE_ENGINE is torch" if asked == "torch" else found
 
 
 @contextmanager

@@ -112,5 +112,5 @@ def test_an_engine_whose_one_figure_is_wrong_fails_by_that_name(monkeypatch: pyt
 
 
 def test_a_nan_at_a_wrong_place_is_the_worst_error() -> None:
-    proof = Proof("one", (Figure("a", 1e-7, 1e-6), Figure("b", math.nan, 1e-6)))
+    proof = Proof("one", "torch", (Figure("a", 1e-7, 1e-6), Figure("b", math.nan, 1e-6)))
     assert not proof.holds and proof.worst.name == "b"

@@ -67,10 +67,15 @@ class Library:
             raise MemoryError("The native engine found no room for its packed keys")
 
 
+def library_path() -> Path:
+    """Where the library lies, or would."""
+    return Path(os.environ.get("ATTNSCOPE_LIBRARY") or Path(__file__).with_name("_fold.so")).absolute()
+
+
 @cache
 def library() -> Library | str:
     """The library, opened once, or why there is none, in a sentence."""
-    path = Path(os.environ.get("ATTNSCOPE_LIBRARY") or Path(__file__).with_name("_fold.so"))
+    path = library_path()
     if not path.exists():
         return f"{path.name} was not compiled"
     try:

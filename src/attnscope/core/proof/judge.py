@@ -23,7 +23,7 @@ from attnscope.core.attention import attention
 from attnscope.core.bias import values_of
 from attnscope.core.dense import Steps, steps
 from attnscope.core.distance import bin_of
-from attnscope.core.engine import normaliser
+from attnscope.core.engine import Name, Native, engine_of, normaliser
 from attnscope.core.fold import summarize
 from attnscope.core.proof.calls import Call
 from attnscope.core.scoring import Bound
@@ -55,9 +55,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of one call."""
+    """What came of one call, and which engine made its sums: "native" or "torch"."""
 
     call: str
+    engine: Name
     figures: tuple[Figure, ...]
 
     @property
@@ -72,8 +73,12 @@ class Proof:
 
 
 def prove(call: Call) -> Proof:
-    """Run one call and hold every figure of it against the whole grid in float64."""
+    """Run one call and hold every figure of it against the whole grid in float64.
+
+    Raises EngineError where the environment asks for an engine that cannot run.
+    """
     bound = call.scoring.bind(call.q, call.k)
+    engine: Name = "native" if isinstance(engine_of(bound), Native) else "torch"
     wide = steps(call.q.double(), call.k.double(), call.v.double(), call.scoring)
     out = attention(call.q, call.k, call.v, call.scoring)
     found = summarize(call.q, call.k, call.scoring, top=TOP, block=BLOCK)
@@ -90,7 +95,7 @@ def prove(call: Call) -> Proof:
         Figure("cells counted", max(_error(got, want) for got, want in exact), 0.0),
         Figure("the same again", _change(found, again), 0.0),
     ]
-    return Proof(call.name, tuple(figures))
+    return Proof(call.name, engine, tuple(figures))
 
 
 def _reach(call: Call, bound: Bound) -> float:
