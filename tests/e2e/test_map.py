@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from torch import Tensor
 from torch.nn.functional import normalize, scaled_dot_product_attention
 
@@ -187,6 +187,104 @@ def test_what_left_the_view_is_given_up(page: Map) -> None:
     page.page.unroute("**/map/tiles/3/**")
     assert any("/map/tiles/3/" in url for url in given_up)
     page.complaints.clear()
+
+
+def making(page: Map) -> list[str]:
+    """Let the page believe that the map is being made, until this list is emptied."""
+    held = ["on"]
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        if held and route.request.method == "GET":
+            return route.fulfill(response=response, json=response.json() | {"state": "making", "done": 512})
+        return route.fulfill(response=response)
+
+    page.page.route(re.compile(r"/heads/\d+/map$"), answer)
+    return held
+
+
+def test_a_map_that_was_cancelled_goes_on(page: Map) -> None:
+    held = making(page)
+    page.page.goto(f"{page.base}/map?head=1")
+    expect(page.page.locator(".cards")).to_contain_text("512 of 1,400 queries")
+    page.page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.page.locator(".cards")).to_contain_text("The map was cancelled")
+    held.clear()
+    page.page.get_by_role("button", name="Go on", exact=True).click()
+    page.settle()
+    assert page.page.locator(".largest tbody tr").count() == 50
+
+
+def test_single_cells_are_shown_before_the_map_is_made(page: Map, weights: Tensor) -> None:
+    held = making(page)
+    page.page.goto(f"{page.base}/map?head=0&view=1190+300+24&i={NEEDLE[0]}&j={NEEDLE[1]}")
+    page.page.wait_for_selector(".sheet:not([data-blank])")
+    expect(page.page.locator(".foot .said")).to_contain_text("Coarser pixels are being made: 512 of 1,400")
+    drawn = "document.querySelector('#view > canvas').getContext('2d').getImageData(420, 320, 1, 1).data[3]"
+    page.page.wait_for_function(drawn)
+    assert float(page.text(".ro .w").split()[0][:8]) == pytest.approx(float(weights[NEEDLE]), abs=1e-6)
+    assert page.page.locator(".largest").get_by_text("Looking for them…").is_visible()
+    held.clear()
+    page.settle()
+    expect(page.page.locator(".foot .said")).not_to_contain_text("being made")
+
+
+def test_space_and_a_press_on_a_lettered_cell_open_its_arithmetic(page: Map) -> None:
+    page.open(head=0, i=NEEDLE[0], j=NEEDLE[1], view=f"{NEEDLE[0] - 4} {NEEDLE[1] - 4} 48")
+    receipt = page.page.locator("dialog .rcpt .big")
+    page.page.locator("#view").focus()
+    page.page.keyboard.press("Space")
+    expect(receipt).to_be_visible()
+    page.page.keyboard.press("Escape")
+    expect(page.page.locator("dialog")).to_have_count(0)
+    page.page.locator("#view").click(position={"x": 2.5 * 48, "y": 6.5 * 48})
+    expect(receipt).to_be_visible()
+    page.page.keyboard.press("Escape")
+    assert (page.state()["i"], page.state()["j"]) == (str(NEEDLE[0] + 2), str(NEEDLE[1] - 2))
+
+
+def test_what_the_list_leaves_out_stands_in_the_address(page: Map) -> None:
+    page.page.get_by_label("First token and diagonal too").check()
+    page.settle()
+    assert page.state()["list"] == "all"
+    page.page.go_back()
+    page.settle()
+    expect(page.page.get_by_label("First token and diagonal too")).not_to_be_checked()
+
+
+def test_the_small_whole_has_the_colours_of_the_plane(page: Map) -> None:
+    read = """() => {
+        const canvas = document.querySelector('.mini canvas')
+        return [...canvas.getContext('2d').getImageData(0, canvas.height - 9, 40, 1).data]
+    }"""
+    seen = []
+    for name in ("log", "linear", "rank"):
+        page.page.get_by_role("button", name=name, exact=True).click()
+        page.settle()
+        seen.append(tuple(page.page.evaluate(read)))
+    assert len(set(seen)) == 3
+
+
+def test_on_a_narrow_screen_the_wheel_scrolls_the_page_until_the_map_is_pressed(page: Map) -> None:
+    page.page.set_viewport_size({"width": 1024, "height": 768})
+    page.settle()
+    page.page.locator("#tools .head").focus()
+    box = page.page.locator("#view").bounding_box()
+    assert box
+    page.page.mouse.move(box["x"] + 200, box["y"] + 400)
+    page.page.mouse.wheel(0, 200)
+    page.page.wait_for_function("scrollY > 100")
+    expect(page.page.locator("#view .hint")).to_be_visible()
+    assert "view" not in page.state()
+    page.page.evaluate("scrollTo(0, 0)")
+    page.page.mouse.click(box["x"] + 200, box["y"] + 400)
+    page.page.mouse.wheel(0, -200)
+    page.page.wait_for_function("location.search.includes('view=')")
+    assert page.page.evaluate("scrollY") == 0
+    for _ in range(3):
+        page.page.mouse.wheel(0, 400)
+    page.page.wait_for_function("scrollY > 100")  # at the whole grid the wheel goes on to the page
+    assert "view" not in page.state()
 
 
 def test_go_to_finds_positions_and_text(page: Map) -> None:

@@ -13,7 +13,7 @@ from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGenera
 
 from attnscope import record
 from attnscope.recording import Places
-from tests.e2e.pages import Explore, served
+from tests.e2e.pages import Explore, Map, served
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +133,18 @@ def test_sums_without_weights_and_missing_predictions_are_said(page: Explore) ->
     assert page.text("#panel-next p") == "A recording keeps no predictions."
     assert page.page.get_by_role("button", name="Run", exact=True).count() == 0
     assert page.page.locator("textarea[readonly]").count() == 1
+
+
+def test_the_map_of_cross_attention_has_no_distances_and_finds_both_texts(base: str, sheet: Map) -> None:
+    sheet.base = base
+    sheet.open(model="pair", site=3, head=0)
+    assert sheet.page.locator(".largest th").count() == 5
+    assert sheet.page.locator(".largest td.far").count() == 0
+    assert sheet.text(".largest label") == "First key too"
+    field = sheet.page.get_by_label("Go to a position, a cell or a text")
+    for asked, side, at in (("e7", "j", "7"), ("d3", "i", "3")):
+        field.fill(asked)
+        field.press("Enter")
+        sheet.settle()
+        assert sheet.state()[side] == at
+    assert sheet.text(".tools .said") == "1 of 1, a query"

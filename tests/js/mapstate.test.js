@@ -8,7 +8,7 @@ import { carried } from '../../src/attnscope/web/static/js/pure/spelling.js'
 import { cellSentence } from '../../src/attnscope/web/static/js/pure/map/words.js'
 
 const tokens = ['The', ' pass', 'word', ' is', ' heron', '.', '\n', 'The', ' password'].map((text, i) => ({ i, id: i, text, kind: 'text', bytes: null, continues: false, spoken: text }))
-const where = { tq: 200000, tk: 200000, tokens }
+const where = { tq: 200000, tk: 200000, keys: tokens, queries: tokens }
 
 test('every state of the map comes back from its own link', () => {
   const states = [
@@ -37,15 +37,22 @@ test('"go to" reads a query, a cell and a text', () => {
   assert.deepEqual(find('12, 7', where), { kind: 'cell', i: 12, j: 7 })
   assert.equal(find('200000', where).kind, 'none')
   assert.match(find('5 200000', where).why, /the last is 199,999/)
-  assert.deepEqual(find('“The”', where), { kind: 'text', first: [0, 7], found: [0, 7] })
-  assert.deepEqual(find('PASSWORD IS', where), { kind: 'text', first: [1], found: [3] })
+  assert.deepEqual(find('“The”', where), { kind: 'text', hits: [{ side: 'key', first: 0, last: 0 }, { side: 'key', first: 7, last: 7 }] })
+  assert.deepEqual(find('PASSWORD IS', where), { kind: 'text', hits: [{ side: 'key', first: 1, last: 3 }] })
   assert.equal(find('crane', where).kind, 'none')
   assert.equal(find('  ', where).kind, 'none')
 })
 
+test('where queries are another text than keys, both are searched', () => {
+  const queries = [{ ...tokens[0], text: ' le' }, { ...tokens[0], text: ' word' }]
+  const found = find('word', { ...where, queries })
+  assert.deepEqual(found.hits, [{ side: 'key', first: 2, last: 2 }, { side: 'key', first: 8, last: 8 }, { side: 'query', first: 1, last: 1 }])
+  assert.deepEqual(find('le', { ...where, queries }).hits, [{ side: 'query', first: 0, last: 0 }])
+})
+
 test('a text is found across tokens, and every time', () => {
-  assert.deepEqual(search(tokens, 'password'), { first: [1, 8], found: [2, 8] })
-  assert.deepEqual(search([], 'a'), { first: [], found: [] })
+  assert.deepEqual(search(tokens, 'password'), [{ first: 1, last: 2 }, { first: 8, last: 8 }])
+  assert.deepEqual(search([], 'a'), [])
 })
 
 test('a token stands among its neighbours', () => {

@@ -46,7 +46,15 @@ def planes(client: TestClient, address: str) -> np.ndarray[Any, Any]:
 
 
 def test_a_map_says_its_size(ready: dict[str, Any]) -> None:
-    wanted = {"state": "ready", "done": 90, "total": 90, "tile": 256, "levels": 1, "error": None}
+    wanted = {
+        "state": "ready",
+        "done": 90,
+        "total": 90,
+        "tile": 256,
+        "levels": 1,
+        "kept_from": 2,
+        "error": None,
+    }
     assert ready == wanted
 
 
@@ -92,13 +100,15 @@ def test_a_bad_address_is_refused_with_what_is_wanted(
     assert answer.json()["error"]["message"]
 
 
-def test_a_tile_of_a_map_that_nobody_asked_for_is_refused(client: TestClient, head: str) -> None:
+def test_single_cells_are_there_before_the_map_is_made_and_the_list_of_the_largest_is_not(
+    client: TestClient, head: str
+) -> None:
     other = head.replace("heads/2", "heads/0")
-    answer = client.get(f"{other}/map/tiles/0/0/0")
+    grid = planes(client, f"{other}/grid")
+    assert np.array_equal(planes(client, f"{other}/map/tiles/0/0/0")[0], grid)
+    answer = client.get(f"{other}/map/largest")
     assert answer.status_code == 409
     assert "not made yet" in answer.json()["error"]["title"]
-    assert made(client, other)["state"] == "ready"
-    assert client.get(f"{other}/map/tiles/0/0/0").status_code == 200
 
 
 def test_a_map_that_was_given_up_is_made_when_it_is_asked_for_again(client: TestClient, head: str) -> None:

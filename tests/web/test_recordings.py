@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -197,3 +199,37 @@ def test_names_that_are_taken_are_told_apart(folder: Path) -> None:
         "embedded (3)",
         "embedded",
     ]
+
+
+def test_a_recording_that_was_deleted_says_so_when_it_is_opened_and_stays_where_it_is_open(
+    tmp_path: Path,
+) -> None:
+    torch.manual_seed(3)
+    model = torch.nn.MultiheadAttention(16, 2, batch_first=True).eval()
+    for name in ("open", "shut"):
+        with torch.no_grad(), record(model, path=tmp_path / name):
+            x = torch.randn(1, 12, 16)
+            model(x, x, x, need_weights=False)
+    looks = [open_recording(tmp_path / name, name=name)[0] for name in ("open", "shut")]
+    with TestClient(
+        create_app(catalogue_with(None, looks=looks)), base_url="http://127.0.0.1:8017"
+    ) as client:
+
+        def run(name: str) -> Any:
+            key = client.post("/api/runs", json={"model": name, "text": ""}).json()["id"]
+            for _ in range(200):
+                state = client.get(f"/api/runs/{key}").json()
+                if state["state"] in ("done", "failed"):
+                    return state
+                time.sleep(0.02)
+            return None
+
+        opened = run("open")
+        for name in ("open", "shut"):
+            shutil.rmtree(tmp_path / name)
+        head = f"/api/runs/{opened['id']}/sites/0/heads/1"
+        for path in ("grid", "cell?i=3&j=2", "map", "map/tiles/0/0/0"):
+            assert client.get(f"{head}/{path}").status_code == 200, path
+        refused = run("shut")
+        assert refused["state"] == "failed"
+        assert "shut is not there any more: the recording was deleted or moved" in refused["error"]["title"]

@@ -82,7 +82,7 @@ class Pyramid:
         rows, cols = self.geometry.place(level, row, col)
         cells = self.geometry.cells(level)
         with torch.no_grad():
-            planes = self._kept(rows, cols, cells) if cells >= self._kept_from else None
+            planes = self._kept(rows, cols, cells) if cells >= self.kept_from else None
             total, largest = planes[:2] if planes is not None else self._computed(rows, cols, cells)
             if planes is not None and len(planes) == len(PLANES):
                 seen = planes[2].long()
@@ -118,9 +118,15 @@ class Pyramid:
         return self._levels[0]
 
     @property
-    def _kept_from(self) -> int:
-        """Cells of a pixel from which on tiles come from what is kept: single cells never do."""
+    def kept_from(self) -> int:
+        """Cells of a pixel from which on tiles come from what is kept, and wait for build(); single cells
+        never do.
+        """
         return max(2, self.geometry.base)
+
+    def waits(self, level: int) -> bool:
+        """Whether tiles of a level have to wait for build(). Raises RecordingError."""
+        return self.geometry.cells(level) >= self.kept_from and not self.built
 
     def _take(self, rows: slice) -> None:
         """Adds a band of rows to what is kept."""

@@ -121,7 +121,12 @@ class OnDisk:
         return self._replaced() or broken(self.path, f"{where}{CHANGED}")
 
     def _replaced(self) -> BrokenRecording | None:
-        """What is to be said where the folder holds another recording by now."""
+        """What is to be said where the folder is gone, or holds another recording by now."""
+        if not self.home.path.is_dir():
+            return BrokenRecording(
+                f"{self.home.path} is not there any more: the recording was deleted or moved",
+                file=self.file, fault="its folder is gone", hint="Load it from where it is now",
+            )  # fmt: skip
         if self.home.checksum is None or checksum_in(self.home.path) == self.home.checksum:
             return None
         return BrokenRecording(

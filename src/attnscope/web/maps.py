@@ -70,6 +70,7 @@ class _Making:
             "total": pyramid.head.tq,
             "tile": SIDE,
             "levels": pyramid.geometry.depth + 1,
+            "kept_from": pyramid.kept_from,
             "error": self.error,
         }
 
@@ -143,9 +144,11 @@ def map_routes(worker: Worker, room: MapRoom) -> APIRouter:
     def tile(run: str, site: str, head: str, level: str, row: str, col: str) -> Response:
         """A tile: the largest, the mean and the sum of each pixel, or one plane where a pixel is a cell."""
         views, s, h = place(worker, run, site, head)
-        pyramid = _built(views, s, h)
+        pyramid = views.map_of(s, h)
         geometry = pyramid.geometry
         at = whole(level, "level", 0, geometry.depth + 1)
+        if pyramid.waits(at):
+            raise _not_made()
         rows, cols = geometry.tiles(at)
         found = pyramid.tile(at, whole(row, "tile row", 0, rows), whole(col, "tile column", 0, cols))
         return _planes(found, seal(views, s, h))
@@ -166,13 +169,17 @@ def map_routes(worker: Worker, room: MapRoom) -> APIRouter:
 def _built(views: Views, site: int, head: int) -> Pyramid:
     pyramid = views.map_of(site, head)
     if not pyramid.built:
-        raise Refusal(
-            409,
-            "This map is not made yet",
-            wanted="Its tiles are there once it is",
-            hint="Ask for …/map first",
-        )
+        raise _not_made()
     return pyramid
+
+
+def _not_made() -> Refusal:
+    return Refusal(
+        409,
+        "This map is not made yet",
+        wanted="Its coarse tiles and its list are there once it is",
+        hint="Ask for …/map first",
+    )
 
 
 def _planes(tile: Tile, certified: dict[str, str]) -> Response:

@@ -105,7 +105,7 @@ class MapPage extends Page {
   /** @returns {LargeCell[]|undefined} */
   largest() {
     const [run, source] = [this.session.run, this.source]
-    if (!run || !source?.grid) return undefined
+    if (!run || !source?.made) return undefined
     const { site, head } = source
     const apart = this.state.list === 'apart'
     const left = { skipFirst: apart, near: apart && site.kind === 'self' ? 1 : 0 }
@@ -128,7 +128,7 @@ class MapPage extends Page {
 
   busy() {
     const { source } = this
-    return super.busy() || (source !== null && !source.problem && !source.cancelled && (!source.grid || source.tiles.awaited() > 0))
+    return super.busy() || (source !== null && !source.problem && !source.cancelled && (!source.made || source.tiles.awaited() > 0))
   }
 
   drawNow() {

@@ -85,20 +85,21 @@ export class Flight {
     const here = this.page.here()
     if (!here?.site || !here.axes) return
     const { site, axes, chosen } = here
-    const found = find(asked, { tq: site.tq, tk: site.tk, tokens: axes.columns.tokens })
+    const found = find(asked, { tq: site.tq, tk: site.tk, keys: axes.columns.tokens, queries: axes.rows.tokens })
     if (found.kind === 'none') return this.page.tools.say(found.why, true)
     if (found.kind === 'cell') {
       this.page.tools.say('', false)
       const i = found.i ?? chosen?.i ?? 0
       return this.fly({ i, j: found.j ?? this.bestOf(i) ?? Math.min(i + (site.offset ?? 0), site.tk - 1) })
     }
-    const from = this.hits.asked === asked ? this.hits.at + (back ? -1 : 1) : 0
-    const at = (from + found.first.length) % found.first.length
+    const { hits } = found
+    const at = ((this.hits.asked === asked ? this.hits.at + (back ? -1 : 1) : 0) + hits.length) % hits.length
     this.hits = { asked, at }
-    this.page.tools.say(`${count(at + 1)} of ${count(found.first.length)}`, false)
-    const j = found.found[at]
-    const i = Math.min(site.tq - 1, Math.max(chosen?.i ?? 0, site.causal ? j - (site.offset ?? 0) : 0))
-    this.fly({ i: Math.max(0, i), j })
+    const { side, last } = hits[at]
+    this.page.tools.say(`${count(at + 1)} of ${count(hits.length)}${axes.same ? '' : side === 'key' ? ', a key' : ', a query'}`, false)
+    if (side === 'query') return this.fly({ i: last, j: this.bestOf(last) ?? chosen?.j ?? 0 })
+    const i = Math.min(site.tq - 1, Math.max(chosen?.i ?? 0, site.causal ? last - (site.offset ?? 0) : 0))
+    this.fly({ i: Math.max(0, i), j: last })
   }
 
   /** The key that a row looks at most, where the list of the largest tells it. @param {number} i */

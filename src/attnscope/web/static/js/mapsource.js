@@ -2,12 +2,13 @@
 
 import * as api from './api.js'
 import { asProblem } from './session.js'
+import { stride } from './pure/map/view.js'
 import { createTiles } from './tilestore.js'
 
 /** @typedef {import("./pure/map/view.js").Grid} Grid @typedef {import("./types.js").MapProgress} MapProgress @typedef {import("./types.js").Site} Site */
 /**
- * grid is null until the map is there; cancelled: the reader gave it up, and may have it go on; stop: nobody looks at it any more.
- * @typedef {{key: string, site: Site, head: number, grid: Grid|null, progress: MapProgress|null, problem: api.ApiError|null, cancelled: boolean, tiles: ReturnType<typeof createTiles>,
+ * grid is null until the server has answered; made: all tiles are there; waits: whether those of a level are not yet, single cells and the like always are. cancelled: the reader gave it up, and may have it go on; stop: nobody looks at it any more.
+ * @typedef {{key: string, site: Site, head: number, grid: Grid|null, made: boolean, waits: (level: number) => boolean, progress: MapProgress|null, problem: api.ApiError|null, cancelled: boolean, tiles: ReturnType<typeof createTiles>,
  *   stop: () => void, cancel: () => void, resume: () => void}} Source
  */
 
@@ -24,6 +25,8 @@ export function createSource(run, site, head, changed) {
     site,
     head,
     grid: null,
+    made: false,
+    waits: (level) => !source.made && source.grid !== null && stride(source.grid, level) >= (source.progress?.kept_from ?? 1),
     progress: null,
     problem: null,
     cancelled: false,
@@ -31,7 +34,7 @@ export function createSource(run, site, head, changed) {
     stop() {
       stopped = true
       source.tiles.stop()
-      if (!source.grid) api.stopMap(run, site.site, head).catch(() => {})
+      if (!source.made) api.stopMap(run, site.site, head).catch(() => {})
     },
     cancel() {
       turn++
@@ -54,11 +57,10 @@ export function createSource(run, site, head, changed) {
         if (stopped || mine !== turn) return
         source.progress = progress
         if (progress.state === 'failed' && progress.error) throw new api.ApiError(progress.error, 400)
-        if (progress.state === 'ready') {
-          source.grid = { tq: site.tq, tk: site.tk, tile: progress.tile, levels: progress.levels }
-          return changed()
-        }
+        source.grid ??= { tq: site.tq, tk: site.tk, tile: progress.tile, levels: progress.levels }
+        source.made = progress.state === 'ready'
         changed()
+        if (source.made) return
         await new Promise((resolve) => setTimeout(resolve, wait))
       }
     } catch (error) {

@@ -59,7 +59,7 @@
  * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid; list: the largest cells apart from the first token and the diagonal, or all.
  * @typedef {Shared & {pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, list: "apart"|"all"}} MapState
  */
-/** The map of a head. done, total: rows. tile: pixels along its side; levels: 0 to levels − 1. @typedef {{state: "making"|"ready"|"failed", done: number, total: number, tile: number, levels: number, error: Problem|null}} MapProgress */
+/** The map of a head. done, total: rows. tile: pixels along its side; levels: 0 to levels − 1. kept_from: cells along a pixel's side from which on tiles wait until it is made. @typedef {{state: "making"|"ready"|"failed", done: number, total: number, tile: number, levels: number, kept_from: number, error: Problem|null}} MapProgress */
 /** @typedef {{weight: number, i: number, j: number}} LargeCell */
 /** @typedef {{start: number, size: number}} Span */
 /** @typedef {(weight: number, row: number) => number} Scale */

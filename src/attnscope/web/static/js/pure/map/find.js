@@ -1,14 +1,15 @@
 // "Go to": a position, a cell, or a text among the tokens.
 
 /** @typedef {import("../../types.js").Token} Token */
-/** @typedef {{kind: "cell", i: number|null, j: number|null}|{kind: "text", found: number[], first: number[]}|{kind: "none", why: string}} Found first: positions at which the text begins; found: those at which it ends */
+/** Where a text begins and ends, among the keys or among the queries. @typedef {{side: "key"|"query", first: number, last: number}} Hit */
+/** @typedef {{kind: "cell", i: number|null, j: number|null}|{kind: "text", hits: Hit[]}|{kind: "none", why: string}} Found */
 
 /**
  * "98,304" is a query, "98,304 23,117" or "98304 → 23117" a cell, anything else a text.
- * @param {string} asked @param {{tq: number, tk: number, tokens: Token[]}} where tokens of the keys
+ * @param {string} asked @param {{tq: number, tk: number, keys: Token[], queries: Token[]}} where keys, queries: their tokens; one list where both sides are one text
  * @returns {Found}
  */
-export function find(asked, { tq, tk, tokens }) {
+export function find(asked, { tq, tk, keys, queries }) {
   const words = asked.trim()
   if (!words) return { kind: 'none', why: 'Type a position such as 1,200, a cell such as 1,200 40, or a piece of the text.' }
   const quoted = /^["“](.+?)["”]?$/s.exec(words)
@@ -19,8 +20,10 @@ export function find(asked, { tq, tk, tokens }) {
     if (j !== null && j >= tk) return { kind: 'none', why: `There is no key ${j.toLocaleString('en')}: the last is ${(tk - 1).toLocaleString('en')}.` }
     return { kind: 'cell', i, j }
   }
-  const hits = search(tokens, quoted ? quoted[1] : words)
-  return hits.first.length ? { kind: 'text', ...hits } : { kind: 'none', why: `“${words.slice(0, 40)}” is not in the text.` }
+  const text = quoted ? quoted[1] : words
+  const of = (/** @type {"key"|"query"} */ side, /** @type {Token[]} */ tokens) => search(tokens, text).map((hit) => ({ side, ...hit }))
+  const hits = [...of('key', keys), ...(queries === keys ? [] : of('query', queries))]
+  return hits.length ? { kind: 'text', hits } : { kind: 'none', why: `“${words.slice(0, 40)}” is not in the text.` }
 }
 
 /** @param {string} words @returns {number[]|null} one or two positions */
@@ -31,7 +34,7 @@ function positions(words) {
   return read.every(Number.isSafeInteger) ? read : null
 }
 
-/** Where a text stands among the tokens, without regard to case. @param {Token[]} tokens @param {string} text @param {number} [most] @returns {{first: number[], found: number[]}} */
+/** Where a text stands among the tokens, without regard to case. @param {Token[]} tokens @param {string} text @param {number} [most] @returns {{first: number, last: number}[]} */
 export function search(tokens, text, most = 1000) {
   const wanted = text.toLowerCase()
   const starts = new Int32Array(tokens.length + 1)
@@ -41,11 +44,10 @@ export function search(tokens, text, most = 1000) {
     return piece
   })
   const whole = pieces.join('')
-  /** @type {{first: number[], found: number[]}} */
-  const out = { first: [], found: [] }
-  for (let at = whole.indexOf(wanted); at >= 0 && out.first.length < most; at = whole.indexOf(wanted, at + 1)) {
-    out.first.push(tokenAt(starts, at))
-    out.found.push(tokenAt(starts, at + wanted.length - 1))
+  /** @type {{first: number, last: number}[]} */
+  const out = []
+  for (let at = whole.indexOf(wanted); at >= 0 && out.length < most; at = whole.indexOf(wanted, at + 1)) {
+    out.push({ first: tokenAt(starts, at), last: tokenAt(starts, at + wanted.length - 1) })
   }
   return out
 }

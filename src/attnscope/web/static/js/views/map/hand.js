@@ -1,11 +1,12 @@
 // The hand on the plane: drag, wheel, two fingers, a click, the pointer that only looks.
 
-import { held, panned, zoomed, zoomedIn } from '../../pure/map/view.js'
+import { held, isWhole, panned, zoomed, zoomedIn } from '../../pure/map/view.js'
 
 /** @typedef {import("../../pure/map/view.js").View} View @typedef {import("../../pure/map/view.js").Point} Point */
 /**
  * @typedef {{view: () => View|null, grid: () => import("../../pure/map/view.js").Grid|null, size: () => import("../../pure/map/view.js").Size,
- *   turn: (view: View) => void, click: (at: Point) => void, move: (at: Point|null) => void}} Hands
+ *   turn: (view: View) => void, click: (at: Point) => void, move: (at: Point|null) => void, passed: () => void}} Hands
+ * passed: the wheel went by, to the page
  */
 
 const STILL = 4 // px that a click may wander
@@ -28,6 +29,7 @@ export function listenTo(el, hands) {
   el.addEventListener('wheel', (event) => {
     const [view, grid] = [hands.view(), hands.grid()]
     if (!view || !grid) return
+    if (!meant(event, el, isWhole(view, grid, hands.size()))) return hands.passed()
     event.preventDefault()
     const lines = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1
     if (event.shiftKey) return turn((now) => panned(now, -(event.deltaX || event.deltaY) * lines, -(event.deltaX ? event.deltaY : 0) * lines))
@@ -67,4 +69,14 @@ export function listenTo(el, hands) {
     const [view, grid] = [hands.view(), hands.grid()]
     if (view && grid) hands.turn(zoomedIn(view, 4, at(event), grid, hands.size()))
   })
+}
+
+/**
+ * Whether the wheel is meant for the map. Where the page itself can be scrolled the map takes it only with Ctrl, or once it was pressed, and lets it go at the whole grid.
+ * @param {WheelEvent} event @param {HTMLElement} el @param {boolean} whole the whole grid is shown
+ */
+function meant(event, el, whole) {
+  const page = document.documentElement
+  if (page.scrollHeight <= page.clientHeight || event.ctrlKey || event.metaKey) return true
+  return document.activeElement === el && !(whole && event.deltaY > 0)
 }

@@ -2,7 +2,6 @@
 
 import { css, h, put } from '../../dom.js'
 import { context } from '../../pure/map/find.js'
-import { paint } from '../../pure/map/paint.js'
 import { shown } from '../../pure/map/view.js'
 import { count, two, weight7 } from '../../pure/number.js'
 import { pieces } from '../chip.js'
@@ -41,7 +40,7 @@ export function mount(el, go) {
         h('span', { class: 'd' }, block ? 'pixel' : 'weight'), h('span', { class: block ? 'w block' : 'w' }, number(weight, block), h('small', {}, block ? block.words : distance)),
         ...rowLine(site, sides, i), ...columnLine(sides, j))
     },
-    /** @param {{grid: import("../../pure/map/view.js").Grid, view: import("../../pure/map/view.js").View, size: import("../../pure/map/view.js").Size, chosen: Cell|null, tile: import("../../tilestore.js").Loaded|undefined, map: import("../../types.js").ColourMap, pixel: import("../../pure/map/paint.js").Reduction}} data */
+    /** @param {{grid: import("../../pure/map/view.js").Grid, view: import("../../pure/map/view.js").View, size: import("../../pure/map/view.js").Size, chosen: Cell|null, picture: HTMLCanvasElement|null}} data picture: the whole grid as the plane colours it, once it is there */
     whole(data) {
       grid = data.grid
       const { tq, tk } = data.grid
@@ -54,26 +53,18 @@ export function mount(el, go) {
       css(frame, { left: left - 1, top: top - 1, width: Math.max(6, share(part.columns.end, tk, box.width) - left + 2), height: Math.max(6, share(part.rows.end, tq, box.height) - top + 2) })
       dot.hidden = !data.chosen
       if (data.chosen) css(dot, { left: share(data.chosen.j + 0.5, tk, box.width), top: share(data.chosen.i + 0.5, tq, box.height) })
-      drawWhole(canvas, data)
+      drawWhole(canvas, data.picture)
     },
   }
 }
 
-/** @param {HTMLCanvasElement} canvas @param {{tile: import("../../tilestore.js").Loaded|undefined, map: import("../../types.js").ColourMap, grid: import("../../pure/map/view.js").Grid, pixel: import("../../pure/map/paint.js").Reduction}} data */
-function drawWhole(canvas, { tile, map, grid, pixel }) {
-  if (!tile) return
-  const key = `${grid.tq} ${pixel} ${map.css(1)} ${tile.rows}`
-  if (canvas.dataset.key === key && drawn.get(canvas) === tile) return
-  canvas.dataset.key = key
-  drawn.set(canvas, tile)
-  const stride = Math.ceil(Math.max(grid.tq / tile.rows, 1))
-  const pixels = paint({ values: tile.planes[pixel], rows: tile.rows, columns: tile.columns, stride, top: 0 }, grid.tq, { name: 'log', reduction: pixel, largest: () => 1, sorted: new Float32Array(0) }, map.pixels)
-  Object.assign(canvas, { width: tile.columns, height: tile.rows })
-  canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), tile.columns, tile.rows), 0, 0)
+/** @param {HTMLCanvasElement} canvas @param {HTMLCanvasElement|null} picture */
+function drawWhole(canvas, picture) {
+  canvas.hidden = !picture
+  if (!picture) return
+  Object.assign(canvas, { width: picture.width, height: picture.height })
+  canvas.getContext('2d')?.drawImage(picture, 0, 0)
 }
-
-/** @type {WeakMap<HTMLCanvasElement, object>} */
-const drawn = new WeakMap()
 
 /** @param {number|null} weight @param {{value: number, cells: number}|null} block */
 function number(weight, block) {

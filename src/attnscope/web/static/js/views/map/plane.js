@@ -2,7 +2,7 @@
 
 import { attr, css, h, put } from '../../dom.js'
 import { largestOfRows, paint, scaleOf, weightOf } from '../../pure/map/paint.js'
-import { boxOf, cellAt, LETTERED_FROM, levelOf, nameOf, NUMBERED_FROM, parentOf, pointOf, stride, tilesOf } from '../../pure/map/view.js'
+import { boxOf, cellAt, isWhole, LETTERED_FROM, levelOf, nameOf, NUMBERED_FROM, parentOf, pointOf, stride, tilesOf } from '../../pure/map/view.js'
 import { cellText } from '../../pure/map/words.js'
 import { drawMarks } from './marks.js'
 import { listenTo } from './hand.js'
@@ -11,11 +11,14 @@ import { listenTo } from './hand.js'
 /** @typedef {import("../../tilestore.js").Loaded} Loaded @typedef {import("../../types.js").ColourMap} ColourMap */
 /** @typedef {{i: number, j: number}} Cell */
 /**
- * @typedef {{grid: Grid, view: View, tiles: ReturnType<import("../../tilestore.js").createTiles>, seen: (rows: [number, number], columns: [number, number]) => boolean,
+ * @typedef {{grid: Grid, view: View, tiles: ReturnType<import("../../tilestore.js").createTiles>, waits: (level: number) => boolean, seen: (rows: [number, number], columns: [number, number]) => boolean,
  *   pixel: import("../../pure/map/paint.js").Reduction, scale: import("../../types.js").ScaleName, largest: Float32Array|undefined, map: ColourMap,
  *   marks: import("../../pure/map/marks.js").Mark[], callouts: import("../../pure/map/marks.js").Callout[], offset: number, chosen: Cell|null, title: string}} Data
  */
 /** @typedef {{view: (view: View) => void, choose: (cell: Cell, block: {rows: [number, number], columns: [number, number]}|null) => void, hover: (cell: Cell|null, value: number|null, cells: number) => void, open: (cell: Cell) => void}} On */
+
+const HINT = 1600 // ms
+const WHOLE = { level: 0, row: 0, col: 0 } // the tile that holds the whole grid
 
 /** @param {HTMLElement} el @param {On} on */
 export const mount = (el, on) => new Plane(el, on)
@@ -25,6 +28,7 @@ class Plane {
   /** @type {Map<string, {key: string, canvas: HTMLCanvasElement}>} */ #painted = new Map()
   /** @type {{of: Float32Array|undefined, sorted: Float32Array}} */ #ranks = { of: undefined, sorted: new Float32Array(0) }
   /** @type {Cell|null} */ #hover = null
+  #hinting = 0
 
   /** @param {HTMLElement} el @param {On} on */
   constructor(el, on) {
@@ -34,7 +38,8 @@ class Plane {
     this.over = h('div', { class: 'over', 'aria-hidden': 'true' })
     this.hair = { x: h('i', { class: 'hair x' }), y: h('i', { class: 'hair y' }), at: h('i', { class: 'ring' }) }
     this.ground = h('i', { class: 'ground hatch', 'aria-hidden': 'true' }) // of the grid alone: outside of it there is nothing that could be seen
-    put(el, this.ground, this.canvas, this.over, this.hair.x, this.hair.y, this.hair.at)
+    this.hint = h('span', { class: 'hint', hidden: true, 'aria-hidden': 'true' }, 'To zoom with the wheel press the map first, or hold Ctrl')
+    put(el, this.ground, this.canvas, this.over, this.hair.x, this.hair.y, this.hair.at, this.hint)
     listenTo(el, {
       view: () => this.#data?.view ?? null,
       grid: () => this.#data?.grid ?? null,
@@ -42,6 +47,7 @@ class Plane {
       turn: (view) => this.on.view(view),
       click: (point) => this.#choose(point),
       move: (point) => this.#point(point),
+      passed: () => this.#hint(),
     })
   }
 
@@ -57,10 +63,17 @@ class Plane {
   update(data) {
     this.#data = data
     attr(this.el, 'aria-label', data.title)
+    attr(this.el, 'data-whole', isWhole(data.view, data.grid, this.size()) ? '' : null)
     this.#draw(data)
     drawMarks(this.over, data, this.size())
     this.#crosshair(data)
     if (this.#hover) this.#tell(this.#hover)
+  }
+
+  /** The whole grid in one picture, coloured as the plane is; null on its way. */
+  whole() {
+    const loaded = this.#data?.tiles.get(WHOLE)
+    return loaded && this.#data ? this.#canvasOf(WHOLE, loaded, this.#data) : null
   }
 
   /** The level that is drawn now. */
@@ -85,7 +98,7 @@ class Plane {
     const tiles = tilesOf(data.view, data.grid, { width, height }, level, data.seen)
     for (const tile of tiles) this.#drawTile(context, tile, data, ratio)
     const above = tiles.map(parentOf).filter((tile) => tile !== null)
-    data.tiles.want([{ level: 0, row: 0, col: 0 }, ...tiles, ...(above.length ? [above[0]] : [])].filter(once()))
+    data.tiles.want([WHOLE, ...tiles, ...(above.length ? [above[0]] : [])].filter((tile) => !data.waits(tile.level)).filter(once()))
     if (data.view.scale >= NUMBERED_FROM && level === data.grid.levels - 1) this.#write(context, tiles, data, ratio)
   }
 
@@ -125,6 +138,13 @@ class Plane {
     return canvas
   }
 
+  /** The wheel moved the page, and may have been meant for the map. */
+  #hint() {
+    this.hint.hidden = false
+    clearTimeout(this.#hinting)
+    this.#hinting = setTimeout(() => (this.hint.hidden = true), HINT)
+  }
+
   /** A head's tiles are let go when another one is shown. */
   forget() {
     this.#painted.clear()
@@ -133,7 +153,7 @@ class Plane {
 
   /** The values of the whole picture in order: a fixed domain, whatever part of it is looked at. @param {Data} data */
   #sorted({ tiles, pixel, grid }) {
-    const loaded = tiles.get({ level: 0, row: 0, col: 0 })
+    const loaded = tiles.get(WHOLE)
     const values = loaded?.planes[pixel]
     if (loaded && values && this.#ranks.of !== values) {
       const cells = stride(grid, 0)

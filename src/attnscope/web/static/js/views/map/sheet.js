@@ -3,7 +3,7 @@
 import { attr, css, h, put } from '../../dom.js'
 import { calloutsOf, distanceWords, marksOf, mayBeSeen } from '../../pure/map/marks.js'
 import { largestOfRows, pixelWords, scaleOf, ticks, widened } from '../../pure/map/paint.js'
-import { stride } from '../../pure/map/view.js'
+import { levelOf, stride } from '../../pure/map/view.js'
 import { label } from '../../pure/marks.js'
 import { count } from '../../pure/number.js'
 import { CALM } from '../../session.js'
@@ -18,7 +18,7 @@ import { mountRuler } from './rulers.js'
 import { mountSide } from './sides.js'
 
 /** @typedef {import("../../types.js").Site} Site @typedef {import("../../types.js").Result} Result @typedef {import("../../types.js").Axis} Axis @typedef {{i: number, j: number}} Cell @typedef {import("../../pure/map/view.js").View} View */
-/** @typedef {{result: Result, at: Site|import("../../types.js").Missing|null, head: number, site: Site|null, axes: {rows: Axis, columns: Axis}|null, chosen: Cell|null}} Here */
+/** @typedef {{result: Result, at: Site|import("../../types.js").Missing|null, head: number, site: Site|null, axes: {rows: Axis, columns: Axis, same: boolean}|null, chosen: Cell|null}} Here */
 /**
  * @typedef {{session: import("../../session.js").Session, here: Here|null, source: import("../../mapsource.js").Source|null, view: View|null, state: import("../../types.js").MapState,
  *   look: import("../../look.js").Look, name: string, numbers: ReturnType<import("../../numbers.js").numbersOf>|null, pointed: {cell: Cell, value: number|null, cells: number}|null,
@@ -91,7 +91,7 @@ class Sheet {
   update(data) {
     this.#data = data
     const { here, source, view, session } = data
-    const ready = Boolean(here?.site && source?.grid && view)
+    const ready = Boolean(here?.site && source?.grid && view && !source.waits(levelOf(view, source.grid, devicePixelRatio)))
     for (const el of [this.map, this.side]) attr(el, 'data-blank', ready ? null : '')
     this.facts.update(here?.site ?? null, here?.head ?? 0)
     this.#shape(here?.site ?? null)
@@ -120,7 +120,7 @@ class Sheet {
     if (!source?.grid) return
     const marks = state.marks ? marksOf(site, axes) : []
     this.plane.update({
-      grid: source.grid, view, tiles: source.tiles, seen: mayBeSeen(site), pixel: state.pixel, scale: state.scale, largest: sides?.largest, map: look.map,
+      grid: source.grid, view, tiles: source.tiles, waits: source.waits, seen: mayBeSeen(site), pixel: state.pixel, scale: state.scale, largest: sides?.largest, map: look.map,
       marks, callouts: state.marks && sides ? calloutsOf(site, sides) : [], offset: site.offset ?? 0, chosen,
       title: `Map of ${name.toLowerCase()}. Arrows move, plus and minus zoom, 0 shows the whole`,
     })
@@ -144,7 +144,7 @@ class Sheet {
     const block = pointed && pointed.cells > 1 && pointed.value !== null ? { value: pointed.value, cells: pointed.cells, words: blockWords(state.pixel, pointed.cells) } : null
     const weight = !point ? null : pointed && pointed.cells === 1 ? pointed.value : this.#weightOf(point)
     this.here.update({ site, ...axes, point, pointing: pointed !== null, weight, block, distance: point ? distanceWords(site, point.i, point.j) : '', sides })
-    this.here.whole({ grid: source.grid, view, size: this.size(), chosen, tile: source.tiles.get({ level: 0, row: 0, col: 0 }), map: look.map, pixel: state.pixel })
+    this.here.whole({ grid: source.grid, view, size: this.size(), chosen, picture: this.plane.whole() })
     const colour = scaleOf({ name: state.scale === 'rank' ? 'log' : state.scale, reduction: 'max', largest: largestOfRows(sides?.largest), sorted: new Float32Array(0) })
     this.lens.update({
       grid: source.grid, chosen, rows: this.#lensRows, columns: this.#lensColumns, weights: this.#lens, colour: (w, i) => colour(w, i, i + 1), map: look.map, axes,
@@ -206,7 +206,7 @@ class Sheet {
     put(/** @type {HTMLElement} */ (this.legend.children[1]), ...ticks(state.scale).map((tick) => h('span', {}, tick)))
     const cells = source?.grid ? stride(source.grid, this.level()) : 1
     put(this.means, source?.grid ? pixelWords(state.pixel, cells, count) : '')
-    put(this.wide, source?.grid ? widened(state.pixel, cells, count) : '')
+    put(this.wide, source && !source.made ? `Coarser pixels are being made: ${madeWords(source.progress)}` : widened(state.pixel, cells, count))
     this.tick.checked = state.marks
   }
 
@@ -226,7 +226,7 @@ class Sheet {
       return put(this.cards, card({ title: 'The map was cancelled', text, button: { label: 'Go on', act: this.on.resume } }))
     }
     if (progress && progress.state === 'making') {
-      const text = `${count(progress.done)} of ${count(progress.total)} queries. Coarse levels are made once and kept.`
+      const text = `${madeWords(progress)}. Coarse levels are made once and kept.`
       return put(this.cards, card({ title: 'Making the map', text, bar: progress, button: { label: 'Cancel', act: this.on.cancel } }))
     }
   }
@@ -237,6 +237,9 @@ class Sheet {
     return card({ title: problem.title, text: problem.message, hint: problem.hint, bad: problem.status !== CALM, button })
   }
 }
+
+/** How far the walk is. @param {import("../../types.js").MapProgress|null} progress */
+const madeWords = (progress) => `${count(progress?.done ?? 0)} of ${count(progress?.total ?? 0)} queries`
 
 const REFUSED = 409 // a head whose certificate failed: asking again changes nothing
 
