@@ -137,9 +137,16 @@ class Knockout:
         """The same with texts for its tokens."""
         return replace(self, name=name)
 
+    @property
+    def positions(self) -> int:
+        """How many positions the answer has."""
+        found = self.moved.kl if self.moved is not None else None
+        found = self.states.length if found is None and self.states is not None else found
+        return 0 if found is None else int(found.shape[1])
+
     def position(self, batch: int = 0) -> int:
         """The position that is told of first: that of the one row that lost something, else the last one."""
-        size = self._of_positions().shape[1]
+        size = self.positions
         rows = {_single(one.cut.rows) for one in self.taken_out}
         row = rows.pop() if len(rows) == 1 else None
         if row is not None and row < size:
@@ -226,13 +233,6 @@ class Knockout:
             f"The last hidden state of position {at} moved by {float(states.share[0, at]):.4f} of its "
             f"length; the one that moved most, of position {place}, by {float(states.share[0, place]):.4f}"
         ]
-
-    def _of_positions(self) -> Tensor:
-        found = self.moved.kl if self.moved is not None else None
-        if found is None and self.states is not None:
-            found = self.states.length
-        assert found is not None
-        return found
 
     def _tokens(self, tops: Likeliest, batch: int, at: int, top: int) -> tuple[Token, ...]:
         columns = (tops.ids, tops.before, tops.after)

@@ -57,20 +57,30 @@ def open_huggingface(
         _check_reads_text(transformers, folder, config)
         module = _load(transformers, folder, choice, {**extra, "dtype": dtype or "auto", "attn": attention})
     _check_finite(module, folder)
-    return huggingface_subject(module, tokenizer, choice, name=name, label=label)
+    source = str(folder.resolve())
+    return huggingface_subject(module, tokenizer, choice, name=name, label=label, source=source)
 
 
 def huggingface_subject(
-    module: nn.Module, tokenizer: Any, choice: Choice, *, name: str, label: str
+    module: nn.Module,
+    tokenizer: Any,
+    choice: Choice,
+    *,
+    name: str,
+    label: str,
+    source: str | None = None,
 ) -> Subject:
-    """Return a model that is loaded, with its tokeniser."""
+    """Return a model that is loaded, with its tokeniser; `source` is what opens it again."""
     description = describe(module.config, tokenizer, module, choice, name=name, label=label)
     codec = HuggingFaceCodec(tokenizer, description.context, inputs_for(module))
     writer = None
     if choice.predicts:
         answers = choice.kind == "encoder-decoder"
         writer = HuggingFaceWriter(module, codec, description.context, answers=answers)
-    return Subject(description, module, codec, forward_of(module), predicts=choice.predicts, writer=writer)
+    return Subject(
+        description, module, codec, forward_of(module), predicts=choice.predicts, writer=writer,
+        source=source,
+    )  # fmt: skip
 
 
 def _check_family(transformers: Any, folder: Path, config: dict[str, Any]) -> None:

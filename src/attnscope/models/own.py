@@ -55,11 +55,12 @@ def open_own(folder: Path, *, name: str, label: str, dtype: torch.dtype | None =
     model.eval()
     if dtype is not None:
         model.to(dtype)
-    return own_subject(model, name=name, label=label)
+    source = name if name in SHIPPED else str(folder.resolve())
+    return own_subject(model, name=name, label=label, source=source)
 
 
-def own_subject(model: gpt.GPT, *, name: str, label: str) -> Subject:
-    """Return a model of ours that is loaded, with its own characters."""
+def own_subject(model: gpt.GPT, *, name: str, label: str, source: str | None = None) -> Subject:
+    """Return a model of ours that is loaded, with its own characters; `source` is what opens it again."""
     numbers = {character: number for number, character in enumerate(model.tokenizer.characters)}
 
     def forward(encoded: Encoded) -> Tensor:
@@ -67,7 +68,9 @@ def own_subject(model: gpt.GPT, *, name: str, label: str) -> Subject:
 
     codec = CharacterCodec(numbers, model.context)
     description = _describe(model.config, name, label)
-    return Subject(description, model, codec, forward, predicts=True, writer=OwnWriter(model, codec))
+    return Subject(
+        description, model, codec, forward, predicts=True, writer=OwnWriter(model, codec), source=source
+    )
 
 
 def _describe(config: GPTConfig, name: str, label: str) -> Description:

@@ -89,8 +89,10 @@ def _stacks(runs: Sequence[Run]) -> set[str]:
     return {site.stack for run in runs for site in run.sites}
 
 
-def _described(subject: Subject) -> dict[str, str]:
-    return {"label": subject.label, "kind": subject.kind, "unit": subject.unit}
+def _described(subject: Subject) -> dict[str, str | None]:
+    return {
+        "label": subject.label, "kind": subject.kind, "unit": subject.unit, "source": subject.source,
+    }  # fmt: skip
 
 
 def _recording(

@@ -49,11 +49,13 @@ class Subject:
         *,
         predicts: bool,
         writer: Writer | None = None,
+        source: str | None = None,
     ) -> None:
         """`forward` runs `module` on one encoded text and returns logits or last states, (T V).
 
         `predicts` says that row i of it is about the token after position i, in the decoder where there is
-        one. `writer` lets it write; None where it cannot.
+        one. `writer` lets it write; None where it cannot. `source` is what opens it again: its folder, or its
+        name where it ships.
         """
         self.description = description
         self.module = module
@@ -61,6 +63,7 @@ class Subject:
         self.forward = forward
         self.predicts = predicts
         self.writer = writer
+        self.source = source
 
     @property
     def id(self) -> str:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from attnscope.errors import AttnscopeError
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.gate import Gate, Names
+from attnscope.web.knocking import KnockRoom, knock_routes
 from attnscope.web.lesson import lesson_routes
 from attnscope.web.maps import MapRoom, map_routes
 from attnscope.web.measuring import Measuring, measure_routes
@@ -39,13 +40,14 @@ def create_app(
     which a proxy shows it, "" or "/some/path"; `kept_bytes` is how much finished runs may hold in memory.
     """
     worker, measuring = Worker(catalogue, kept_bytes=kept_bytes), Measuring()
-    room = MapRoom(worker)
+    room, knocking = MapRoom(worker), KnockRoom(worker, catalogue)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
         measuring.close()
         room.close()
+        knocking.close()
         worker.close()
 
     # The interactive documentation of FastAPI loads its script from another host, so it is off.
@@ -59,6 +61,7 @@ def create_app(
     app.include_router(api_routes(catalogue, worker))
     app.include_router(map_routes(worker, room))
     app.include_router(saving_routes(worker))
+    app.include_router(knock_routes(worker, knocking))
     app.include_router(lesson_routes())
     app.include_router(measure_routes(measuring))
     app.mount("/static", Files(directory=STATIC), name="static")

@@ -81,6 +81,22 @@ export async function exported(run, site, head, form) {
 /** @param {string} run @param {number} i @param {number} top @returns {Promise<import("./types.js").Prediction>} */
 export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&top=${top}`)).json()
 
+/** Why nothing of a site can be taken out, null where it can. @param {string} run @param {number} site @returns {Promise<{why_not: string|null}>} */
+export const knockoutOf = async (run, site) => (await ask(`runs/${run}/sites/${site}/knockout`)).json()
+
+/** Runs the model without one weight, or without i and j without the head. @param {string} run @param {{site: number, head: number, i: number|null, j: number|null, how: string}} wanted @returns {Promise<{id: string}>} */
+export const knockout = async (run, wanted) =>
+  (await ask(`runs/${run}/knockouts`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(wanted) })).json()
+
+/** @param {string} run @param {string} id @returns {Promise<import("./types.js").Progress>} */
+export const knockoutState = async (run, id) => (await ask(`runs/${run}/knockouts/${id}`)).json()
+
+/** @param {string} run @param {string} id */
+export const stopKnockout = (run, id) => ask(`runs/${run}/knockouts/${id}`, { method: 'DELETE' })
+
+/** @param {string} run @param {string} id @param {number|null} i the position after which is told what is expected @returns {Promise<import("./types.js").Knocked>} */
+export const knocked = async (run, id, i) => (await ask(`runs/${run}/knockouts/${id}/next?top=8${i === null ? '' : `&i=${i}`}`)).json()
+
 /** The experiments of a chapter of the lesson. @param {number} number @returns {Promise<import("./lesson/types.js").Chapter>} */
 export const lesson = async (number) => (await ask(`lesson/${number}`)).json()
 

@@ -5,6 +5,7 @@ import { say } from './dom.js'
 import { numbersOf, wordCellOf } from './numbers.js'
 import { Page, part } from './page.js'
 import { KEYS, shortcut } from './pure/keyboard.js'
+import { positionOf } from './pure/knockout.js'
 import { inTokens, inWords, isWords, WORDS } from './pure/words.js'
 import { headSaying, predictionAt, tokenSaying } from './pure/sayings.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
@@ -13,6 +14,7 @@ import { address, isSite, siteOfGroup } from './pure/sites.js'
 import { format, parse } from './pure/urlstate.js'
 import * as dialogs from './views/dialogs.js'
 import { mount as mountHeads } from './views/heads.js'
+import { mount as mountKnockout } from './views/knockout.js'
 import { mount as mountNext } from './views/next.js'
 import { createPicture } from './views/picture.js'
 import { mount as mountReceipt } from './views/receipt.js'
@@ -26,6 +28,7 @@ import { mount as mountTokens } from './views/tokens.js'
 class Explore extends Page {
   /** @type {"token"|"head"|"cell"|null} what is to be announced once its numbers are here */ unsaid = null
   lastText = ''
+  /** @type {import("./types.js").Knocked|null} what a knock-out told */ without = null
 
   constructor() {
     super({ parse, format }, KEYS)
@@ -51,7 +54,11 @@ class Explore extends Page {
       cancel,
       draw,
     })
-    this.receipt = mountReceipt(part('panel-cell'))
+    this.receipt = mountReceipt(part('panel-receipt'))
+    this.knockout = mountKnockout(part('panel-knockout'), (told) => {
+      this.without = told
+      this.draw()
+    })
   }
 
   result() {
@@ -154,6 +161,7 @@ class Explore extends Page {
     this.tokens.clear()
     this.heads.clear()
     this.receipt.clear()
+    this.knockout.clear()
     const model = models.find(({ id }) => id === state.model)
     this.next.clear(model?.unit ?? 'token')
     this.picture.nothing({ problem: session.problem, progress: this.slow() ? session.progress : null, model, sample: this.sample })
@@ -175,7 +183,8 @@ class Explore extends Page {
       })
     }
     const { after, predicts, why } = predictionAt({ at, head, i, j }, state.way, result, this.recorded(result.model.id))
-    this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why })
+    this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why, without: this.without })
+    this.drawKnockout(id, result, { site, head, i, j }, after)
     if (seen && j === null) return this.change({ ...address(seen.site, result), head, i, j: seen.best }, '')
     const words = site !== null && isWords(result.places[site.columns].tokens)
     const cell = seen && j !== null && !words ? numbers.cell({ site: seen.site, head }, i, j) : undefined
@@ -184,6 +193,14 @@ class Explore extends Page {
     else if (cell) this.receipt.update({ cell, query: seen?.query(i).name ?? '', key: seen?.key(j ?? 0).name ?? '' })
     else if (!seen && !this.picture.waiting()) this.receipt.clear()
     this.announce(seen)
+  }
+
+  /** @param {string} run @param {import("./types.js").Result} result @param {{site: Site|null, head: number, i: number, j: number|null}} place @param {number} after */
+  drawKnockout(run, result, { site, head, i, j }, after) {
+    if (!site || site.not_drawn) return this.knockout.clear()
+    const words = isWords(result.places[site.rows].tokens) || isWords(result.places[site.columns].tokens)
+    const whyNot = words ? IN_WORDS : this.store.get(`knockout ${run} ${site.site}`, () => api.knockoutOf(run, site.site))?.why_not
+    this.knockout.update({ run, site, head, i, j, after: positionOf(site, result, after), whyNot })
   }
 
   /** @param {import("./views/picture.js").Seen|null} seen */
@@ -228,6 +245,8 @@ class Explore extends Page {
     return true
   }
 }
+
+const IN_WORDS = 'A word is several tokens. Show tokens to take a weight or a head out.'
 
 const page = new Explore()
 page.open()

@@ -1,12 +1,13 @@
 // The page Map: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
-import { say } from './dom.js'
+import { h, say } from './dom.js'
 import { Flight } from './mapflight.js'
 import { createSource } from './mapsource.js'
 import { numbersOf } from './numbers.js'
 import { Page, part } from './page.js'
 import { KEYS, shortcut } from './pure/map/keys.js'
+import { positionOf } from './pure/knockout.js'
 import { distanceWords } from './pure/map/marks.js'
 import { format, parse } from './pure/map/url.js'
 import { held, isWhole, LARGEST_CELL, showing, shown, stride, whole } from './pure/map/view.js'
@@ -17,6 +18,7 @@ import { count } from './pure/number.js'
 import { sidesOf } from './pure/places.js'
 import { address, isSite, longName } from './pure/sites.js'
 import { resolve } from './pure/selection.js'
+import { mount as mountKnockout } from './views/knockout.js'
 import { chooseHead } from './views/map/heads.js'
 import { mount as mountSheet } from './views/map/sheet.js'
 import { mount as mountTools } from './views/map/tools.js'
@@ -53,6 +55,8 @@ class MapPage extends Page {
       resume: () => this.source?.resume(),
       draw: () => this.draw(),
     })
+    const largest = part('side').lastElementChild
+    this.knockout = mountKnockout(part('side').insertBefore(h('section'), largest), () => {})
     addEventListener('resize', () => this.draw())
   }
 
@@ -146,8 +150,18 @@ class MapPage extends Page {
     this.badge.update(here?.result ?? null)
     const numbers = session.run ? numbersOf(this.store, session.run.id) : null
     this.sheet.update({ session, here, source, view, state, look: colours, name, numbers, pointed: this.pointed, cells, store: this.store })
+    this.drawKnockout(here)
     document.title = here ? `${name} · Map · attnscope` : 'Map · attnscope'
     this.announce(here, view)
+  }
+
+  /** @param {ReturnType<MapPage["here"]>} here */
+  drawKnockout(here) {
+    const run = this.session.run?.id
+    if (!run || !here?.site || !here.chosen || here.site.not_drawn) return this.knockout.clear()
+    const { site, head, chosen: { i, j }, result } = here
+    const able = this.store.get(`knockout ${run} ${site.site}`, () => api.knockoutOf(run, site.site))
+    this.knockout.update({ run, site, head, i, j, after: positionOf(site, result, i), whyNot: able?.why_not })
   }
 
   /** Another head, or another run: another map. @param {ReturnType<MapPage["here"]>} here */

@@ -44,6 +44,12 @@
  */
 /** A weight between two words: weights of queries x keys, sums of each query. @typedef {{i: number, j: number, queries: number[], keys: number[], weights: number[][], sums: number[], shown: number}} WordCell */
 /** @typedef {{after: number, entropy: number, top: {token: Token, p: number}[]}} Prediction */
+/** @typedef {{id: number, token: Token, before: number, after: number}} KnockedToken a token that may come next: its probability before and without */
+/**
+ * What a knock-out tells. kl, variation, realised: of the position that was asked for, in nats; share: of hidden states, at every position.
+ * @typedef {{taken_out: {weight: number|null, words: string}[], nothing: {bit_equal: boolean, largest: number}, warning: string, answers: "logits"|"states", share?: (number|null)[],
+ *   next: {position: number, kl?: number, variation?: number, realised?: number|null, before?: KnockedToken[], after?: KnockedToken[]}}} Knocked
+ */
 /** @typedef {{values: Float32Array, shape: number[]}} Block */
 /** @typedef {Record<string, Float32Array>} Sides */
 

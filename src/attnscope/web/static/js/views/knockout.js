@@ -1,0 +1,153 @@
+// Does it matter? One click runs the model without the chosen weight or head; what it expects next stands before and after.
+
+import * as api from '../api.js'
+import { h, put } from '../dom.js'
+import { spoken } from '../pure/marks.js'
+import { count, fixed, four, weight } from '../pure/number.js'
+import { movedWords, rowsOf } from '../pure/knockout.js'
+import { asProblem } from '../session.js'
+import { progressText } from './card.js'
+import { chip } from './chip.js'
+
+/** @typedef {import("../types.js").Site} Site @typedef {import("../types.js").Knocked} Knocked @typedef {"renormalise"|"zero"|"mean"} How */
+/** after: the position after which is told what is expected, null for the one that tells most. @typedef {{run: string, site: Site, head: number, i: number|null, j: number|null, after: number|null, whyNot: string|null|undefined}} Data */
+
+const WAYS = [
+  { value: 'renormalise', text: 'the row’s other weights share its part' },
+  { value: 'zero', text: 'nothing; the other weights stay' },
+  { value: 'mean', text: 'the mean output, of a head' },
+]
+const LOOK = 120 // ms between two looks at a knock-out that is under way
+
+/** @param {HTMLElement} el @param {(told: Knocked|null) => void} on what was told, or that nothing is any more */
+export const mount = (el, on) => new KnockOut(el, on)
+
+class KnockOut {
+  /** @type {Data|null} */ #data = null
+  #turn = 0 // answers to an older question are dropped
+  /** @type {{run: string, id: string}|null} */ #job = null
+  /** @type {string} */ #shown = ''
+
+  /** @param {HTMLElement} el @param {(told: Knocked|null) => void} on */
+  constructor(el, on) {
+    this.on = on
+    this.el = el
+    this.cell = h('button', { class: 'btn small', type: 'button', onclick: () => this.#ask(true) }, 'Without weight')
+    this.head = h('button', { class: 'btn small', type: 'button', onclick: () => this.#ask(false) }, 'Without head')
+    this.ways = h('select', { class: 'small', 'aria-label': 'What stands in its place', onchange: () => this.#forget() }, ...WAYS.map(({ value, text }) => h('option', { value }, text)))
+    this.said = h('div', { class: 'told', 'aria-live': 'polite' })
+    el.classList.add('knock')
+    put(el, h('div', { class: 'ask' }, h('h2', {}, 'Does it matter?'), this.cell, this.head), h('div', { class: 'way small dim' }, 'In its place: ', this.ways), this.said)
+  }
+
+  destroy() {
+    this.#turn++
+  }
+
+  clear() {
+    this.#data = null
+    this.#forget()
+    this.el.hidden = true
+  }
+
+  /** @param {Data} data */
+  update(data) {
+    const before = this.#data
+    this.#data = data
+    this.el.hidden = false
+    const able = data.whyNot === null
+    this.cell.disabled = !able || data.i === null || data.j === null
+    this.head.disabled = !able
+    this.ways.disabled = !able
+    for (const button of [this.cell, this.head]) button.title = data.whyNot ?? ''
+    if (before && same(before, data)) {
+      if (before.after !== data.after && this.#job) this.#tell(this.#job)
+      if (before.whyNot === data.whyNot) return
+    } else this.#forget()
+    if (data.whyNot) put(this.said, h('p', { class: 'dim small' }, data.whyNot))
+  }
+
+  #forget() {
+    this.#turn++
+    if (this.#job && this.#shown !== 'told') api.stopKnockout(this.#job.run, this.#job.id).catch(() => {})
+    this.#job = null
+    this.#shown = ''
+    put(this.said)
+    this.on(null)
+  }
+
+  /** @param {boolean} cell the one weight, else the whole head */
+  async #ask(cell) {
+    const data = this.#data
+    if (!data) return
+    this.#forget()
+    const mine = this.#turn
+    const how = /** @type {How} */ (this.ways.value)
+    const place = cell ? { i: data.i, j: data.j } : { i: null, j: null }
+    this.#say('Asking', null)
+    try {
+      const { id } = await api.knockout(data.run, { site: data.site.site, head: data.head, ...place, how })
+      const job = { run: data.run, id }
+      if (mine === this.#turn) this.#job = job
+      for (;;) {
+        const state = await api.knockoutState(job.run, id)
+        if (mine !== this.#turn) return
+        if (state.state === 'done') return this.#tell(job)
+        if (state.state !== 'running') throw state.error ? new api.ApiError(state.error, 400) : new Error('It was cancelled')
+        this.#say(progressText(state), () => this.#forget())
+        await new Promise((resolve) => setTimeout(resolve, LOOK))
+      }
+    } catch (error) {
+      if (mine === this.#turn) this.#refuse(asProblem(error))
+    }
+  }
+
+  /** @param {string} text @param {(() => void)|null} cancel */
+  #say(text, cancel) {
+    if (this.#shown === text) return
+    this.#shown = text
+    put(this.said, h('p', { class: 'small dim' }, text, ' ', cancel && h('button', { class: 'btn quiet tiny', type: 'button', onclick: cancel }, 'Cancel')))
+  }
+
+  /** @param {api.ApiError} problem */
+  #refuse(problem) {
+    this.#job = null
+    this.#shown = 'refused'
+    put(this.said, h('p', { class: 'small bad', role: 'alert' }, `${problem.title}. `, problem.message, problem.hint && ` ${problem.hint}.`))
+  }
+
+  /** @param {{run: string, id: string}} job */
+  async #tell(job) {
+    const [mine, data] = [this.#turn, this.#data]
+    if (!data) return
+    try {
+      const told = await api.knocked(job.run, job.id, data.after)
+      if (mine !== this.#turn || this.#data?.after !== data.after) return
+      this.#shown = 'told'
+      put(this.said, ...contents(told))
+      this.said.scrollIntoView({ block: 'nearest' })
+      this.on(told)
+    } catch (error) {
+      if (mine === this.#turn) this.#refuse(asProblem(error))
+    }
+  }
+}
+
+/** @param {Knocked} told */
+function contents(told) {
+  const rows = rowsOf(told.next).map(({ token, before, after }) =>
+    h('tr', {}, h('td', {}, chip(token), h('span', { class: 'sr' }, spoken(token))), h('td', {}, weight(before)), h('td', {}, weight(after)), h('td', { class: after < before ? 'less' : 'more' }, signed(after - before))))
+  const table = rows.length && h('table', { class: 'num small' }, h('tr', {}, ...[`after ${count(told.next.position)}`, 'before', 'without', 'change'].map((name) => h('th', { scope: 'col' }, name))), ...rows)
+  return [
+    h('p', { class: 'small' }, ...told.taken_out.map(({ weight: lost }) => (lost === null ? 'The head is out. ' : `The weight ${four(lost)} is out. `)), movedWords(told)),
+    table || null,
+    h('p', { class: 'small dim' }, told.nothing.bit_equal ? 'Checked: with nothing taken out the answer is the model’s own, bit for bit.' : `With nothing taken out the answer differs by up to ${fixed(told.nothing.largest, 6)}: smaller changes mean nothing.`),
+    h('p', { class: 'small dim' }, told.warning),
+  ]
+}
+
+/** @param {number} x */
+const signed = (x) => (x > 0 ? '+' : '') + fixed(x, 3)
+
+/** @param {Data} a @param {Data} b */
+const same = (a, b) => a.run === b.run && a.site === b.site && a.head === b.head && a.i === b.i && a.j === b.j
