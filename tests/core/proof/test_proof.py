@@ -49,6 +49,9 @@ class Changed:
     def __init__(self, change: Change) -> None:
         self.tiles, self.change = Tiles(), change
 
+    def blocks(self, bound: Bound, rows: slice | None = None) -> list[slice]:
+        return self.tiles.blocks(bound, rows)
+
     def normaliser(self, bound: Bound, rows: slice) -> Normaliser:
         return self.tiles.normaliser(self.change(bound), rows)
 
