@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-constexpr int32_t ABI = 1;      // raised with every change of this file
+constexpr int32_t ABI = 2;      // raised with every change of this file
 constexpr int PANEL = 64;       // keys that are looked at together: as many as a word has bits
 constexpr int TILE = 6;         // rows of a register block
 constexpr int GROUP = 24;       // rows that are looked at together, whole register blocks
@@ -55,6 +55,9 @@ struct Call {
   const float* start;
   float* peak_out;
   double* total;
+  // both passes at once: sinks (h) or null; the normaliser goes to peak_out and logsum_out, whence pass 2 has it
+  const float* sinks;
+  float* logsum_out;
 
   // pass 2: the normaliser of these rows, (b h r)
   const float* peak;

@@ -46,9 +46,10 @@ struct Held {  // numbers on a cache line of their own
 };
 
 struct Memory {  // what one thread works in
-  Held<float> scores, scaled, q, lanes, top, bias;
+  Held<float> scores, scaled, q, lanes, top, bias, kept;
   Held<double> probed, received, by_distance, shared_sum, shared_max;
   Held<int32_t> top_keys, marks;
+  Held<Kept> kept_panels;
   Room room;
 
   static int64_t probe_columns(const Call& call) {
@@ -59,22 +60,26 @@ struct Memory {  // what one thread works in
     return call.top ? ((call.top + lanes_of - 1) / lanes_of + 1) * lanes_of : 0;
   }
 
-  Memory(const Call& call, int64_t lanes_of)
+  // keeping: panels whose scores are kept between two passes
+  Memory(const Call& call, int64_t lanes_of, int64_t keeping)
       : scores(GROUP * PANEL),
         scaled(GROUP * PANEL),
         q(GROUP * call.d),
         lanes(GROUP * probe_columns(call) * lanes_of),
         top(lanes_of + GROUP * top_step(call, lanes_of)),
         bias(PANEL),
+        kept(keeping * GROUP * PANEL),
         probed(GROUP * probe_columns(call)),
         received(call.want_keys ? call.key_count : 0),
         by_distance(call.bins),
         shared_sum(call.block ? call.block_cols : 0),
         shared_max(call.block ? call.block_cols : 0),
         top_keys(lanes_of + GROUP * top_step(call, lanes_of)),
-        marks(call.tk / PANEL + 3) {
+        marks(call.tk / PANEL + 3),
+        kept_panels(keeping) {
     room = {scores.data, call.along_count && !call.plain ? scaled.data : nullptr, q.data, lanes.data,
-            probed.data, top.data, top_keys.data, top_step(call, lanes_of), bias.data, marks.data};
+            probed.data, top.data, top_keys.data, top_step(call, lanes_of), bias.data, marks.data,
+            kept.data, kept_panels.data};
     std::fill_n(received.data, call.want_keys ? call.key_count : 0, 0.0);
     std::fill_n(by_distance.data, call.bins, 0.0);
     std::fill_n(shared_sum.data, call.block ? call.block_cols : 0, 0.0);
@@ -145,7 +150,7 @@ struct Share {
   }
 
   void begin(const Run& run) {
-    if (from >= stop || !run.call.want_keys || run.pass != FOLD || from % run.per_head == 0) return;
+    if (from >= stop || !run.call.want_keys || (run.pass != FOLD && run.pass != BOTH) || from % run.per_head == 0) return;
     const Where at = run.where(from);
     head = at.b * run.call.h + at.h;
     const int64_t past = at.row - run.call.block_start;
@@ -195,7 +200,7 @@ void run_heads(const Run& run) {
     shares[n].from = group;
     while (group < run.groups() && (n == threads - 1 || done < whole * (n + 1) / threads)) done += costs[group++];
     shares[n].stop = group;
-    shares[n].memory = std::make_unique<Memory>(call, run.kernels.lanes);
+    shares[n].memory = std::make_unique<Memory>(call, run.kernels.lanes, run.pass == BOTH ? run.panels : 0);
     shares[n].begin(run);
   }
   const int64_t first = run.key_head(run.heads_from), last = run.key_head(run.heads_stop - 1);

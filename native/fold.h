@@ -1,5 +1,6 @@
 // Pass 2: all that is made of final weights, of rows, of keys, of blocks, of distances and for certificates.
 #pragma once
+#include "normalise.h"
 #include "probe.h"
 #include "rows.h"
 
@@ -169,7 +170,7 @@ struct Fold {
   }
 };
 
-void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums& sums) {
+void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums& sums, bool both) {
   const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
   Fold use{call, at, room, sums, out, {}, {call, at, room, out}, {}, false};
   use.probing.begin();
@@ -178,7 +179,17 @@ void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums&
     room.top[n] = -__builtin_inff();
     room.top_keys[n] = -1;
   }
-  walk(call, at, keys, room, use);
+  if (both) {
+    const int64_t count = normalise_and_keep(call, at, keys, room, out);
+    float* scores = room.scores;
+    for (int64_t n = 0; n < count; n++) {
+      room.scores = room.kept + n * GROUP * PANEL;
+      use(room.panels[n].packed, room.panels[n].first, room.panels[n].seen);
+    }
+    room.scores = scores;
+  } else {
+    walk(call, at, keys, room, use);
+  }
   use.finish();
 }
 

@@ -12,6 +12,8 @@ struct Sums {
   double *shared_sum, *shared_max;
 };
 
+struct Kept;
+
 // The memory of one thread: reserved once by its sizes, used by every group of rows.
 struct Room {
   float* scores;  // GROUP x PANEL
@@ -24,6 +26,15 @@ struct Room {
   int64_t top_step;  // whole vectors, and one between rows
   float* bias;    // PANEL
   int32_t* marks; // one for each panel, and one
+  float* kept;    // of both passes at once: GROUP x PANEL scores for each panel that a group sees
+  Kept* panels;
+};
+
+// A panel that a group of rows sees, between the two passes.
+struct Kept {
+  const float* packed;
+  int64_t first;
+  uint64_t seen[GROUP];
 };
 
 // The keys of one key head, packed: for each panel HEAD numbers, then d x PANEL, then along_count x PANEL.
@@ -39,7 +50,7 @@ struct Where {
   int64_t b, h, row, count;  // `count` rows of one head from `row` on
 };
 
-enum Pass : int32_t { NORMALISE = 0, FOLD = 1, WEIGH = 2 };
+enum Pass : int32_t { NORMALISE = 0, FOLD = 1, WEIGH = 2, BOTH = 3 };
 
 struct Kernels {
   const char* name;

@@ -9,12 +9,20 @@ struct Normalise {
   Room& room;
   int64_t count;
   bool peaks_only, at_peak;  // the two halves where a model takes the row's maximum off first, rounded
+  bool keeping;  // the scores, for pass 2
   float peak[GROUP];
   double total[GROUP];
+  int64_t kept;
 
-  void operator()(const float*, int64_t, const uint64_t* seen) {
+  void operator()(const float* packed, int64_t first, const uint64_t* seen) {
     for (int64_t r = 0; r < count; r++)
       if (seen[r]) take(r, room.scores + r * PANEL);
+    if (!keeping) return;
+    Kept& panel = room.panels[kept++];
+    panel.packed = packed;
+    panel.first = first;
+    for (int64_t r = 0; r < count; r++) panel.seen[r] = seen[r];
+    room.scores += GROUP * PANEL;
   }
 
   void take(int64_t r, const float* scores) {
@@ -42,7 +50,7 @@ struct Normalise {
 void normalise(const Call& call, const Where& at, const Keys& keys, Room& room) {
   const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
   const bool twice = call.rounding.subtracted;
-  Normalise use{call, room, at.count, twice, false, {}, {}};
+  Normalise use{call, room, at.count, twice, false, false, {}, {}, 0};
   for (int64_t r = 0; r < at.count; r++) use.peak[r] = call.start ? call.start[out + r] : -__builtin_inff();
   walk(call, at, keys, room, use);
   if (twice) {
@@ -56,6 +64,31 @@ void normalise(const Call& call, const Where& at, const Keys& keys, Room& room) 
     call.peak_out[out + r] = lost ? __builtin_nanf("") : use.peak[r];
     call.total[out + r] = use.total[r];
   }
+}
+
+// Pass 1 with all scores kept, and the normalisers themselves, learned sinks included; returns how many panels.
+int64_t normalise_and_keep(const Call& call, const Where& at, const Keys& keys, Room& room, int64_t out) {
+  const float none = -__builtin_inff();
+  Normalise use{call, room, at.count, false, false, true, {}, {}, 0};
+  for (int64_t r = 0; r < at.count; r++) use.peak[r] = none;
+  float* scores = room.scores;
+  room.scores = room.kept;
+  walk(call, at, keys, room, use);
+  room.scores = scores;
+  for (int64_t r = 0; r < at.count; r++) {
+    float peak = use.peak[r];
+    double total = use.total[r];
+    if (call.sinks) {
+      const float sink = call.sinks[at.h], top = sink > peak ? sink : peak;
+      total = peak == none ? total : total * __builtin_exp((double)peak - top);
+      total += sink == none ? 0.0 : __builtin_exp((double)sink - top);
+      peak = top;
+    }
+    if (total != total && peak < __builtin_inff()) peak = __builtin_nanf("");
+    call.peak_out[out + r] = peak;
+    call.logsum_out[out + r] = peak == none && total == total ? 0.0f : (float)__builtin_log(total);
+  }
+  return use.kept;
 }
 
 }  // namespace

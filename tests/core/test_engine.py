@@ -50,6 +50,10 @@ class Counting:
         self.asked.append(("fold", rows))
         return self.other.fold(bound, wanted, rows, given)
 
+    def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
+        self.asked.append(("both", rows))
+        return self.other.both(bound, wanted, rows)
+
 
 def test_every_number_of_a_call_comes_through_the_engine_that_is_chosen(each_engine: str) -> None:
     q, k, v = (torch.randn(1, 2, 300, 4) for _ in range(3))
@@ -67,6 +71,9 @@ def test_every_number_of_a_call_comes_through_the_engine_that_is_chosen(each_eng
         counting.asked.clear()
         summarize(q, k, masks.causal(), normaliser=rows, v=v, out=out)
         assert {name for name, _ in counting.asked} == {"fold"}
+        counting.asked.clear()
+        summarize(q, k, masks.causal(), v=v, out=out)
+        assert {name for name, _ in counting.asked} == {"both"}
 
 
 def test_tiles_outside_the_visible_spans_are_never_computed(each_engine: str) -> None:

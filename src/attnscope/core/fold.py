@@ -133,9 +133,11 @@ class _Folding:
         keys = KeyStats(bound, rows=span, start=start, block=self.block)
         stats, sums, made = [no_rows_seen(bound, 0, held)], [], []
         for rows in engine.blocks(bound, span):
-            own = slice(rows.start - start, rows.stop - start)
-            given = known.of_rows(own) if known else engine.normaliser(bound, rows)
-            states = engine.fold(bound, wanted, rows, given)
+            if known is None:
+                given, states = engine.both(bound, wanted, rows)
+            else:
+                given = known.of_rows(slice(rows.start - start, rows.stop - start))
+                states = engine.fold(bound, wanted, rows, given)
             keys.add(states.keys)
             stats.append(states.rows)
             made.append(given)

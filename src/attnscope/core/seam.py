@@ -54,3 +54,6 @@ class Engine(Protocol):
 
     def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
         """Pass 2: everything else."""
+
+    def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
+        """Both passes, where the normaliser is not known."""

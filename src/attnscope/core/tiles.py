@@ -50,6 +50,11 @@ class Tiles:
                 probed = probed.merge(wanted.probe.of_tile(tile, seen, wide))
         return States(stats, keys, probed)
 
+    def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
+        """Both passes, where the normaliser is not known."""
+        given = self.normaliser(bound, rows)
+        return given, self.fold(bound, wanted, rows, given)
+
 
 def _wide(given: Normaliser) -> Normaliser:
     return Normaliser(given.peak.double(), given.logsum.double())

@@ -168,6 +168,19 @@ def test_the_normalisers_of_both_engines_stand_in_for_each_other(isa: str) -> No
     torch.testing.assert_close(ours.lse, theirs.lse, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("sinks", [None, torch.tensor([0.5, -torch.inf, 3.0, 40.0])])
+def test_both_passes_at_once_say_what_they_say_one_after_the_other(sinks: Tensor | None, isa: str) -> None:
+    q, k, v = draw(2, 4, 200, 16), draw(2, 2, 230, 16, seed=1), draw(2, 2, 230, 3, seed=2)
+    scoring = Scoring(masks.window(90) & spans_of(200, 230, 3), sinks=sinks, offset=30)
+    out = steps(q, k, v, scoring).out
+    at_once = summarize(q, k, scoring, v=v, out=out, block=16)
+    apart = summarize(q, k, scoring, v=v, out=out, block=16, normaliser=normaliser(q, k, scoring))
+    hold(at_once, apart, close=1e-6)
+    assert at_once.certificate is not None and apart.certificate is not None
+    # in units of rounding, of which the two logs of a sum may be one apart
+    torch.testing.assert_close(at_once.certificate.z, apart.certificate.z, rtol=0, atol=1.0)
+
+
 def weights_of(q: Tensor, k: Tensor, mask: Mask) -> tuple[Summary, Tensor]:
     return summarize(q, k, mask, top=3, block=8), steps(q, k, k[..., :1], mask).weights
 

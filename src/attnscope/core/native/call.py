@@ -53,6 +53,7 @@ class Call(ctypes.Structure):
         ("rounding", Rounding), ("threads", c_int32),
         ("want_rows", c_int32), ("want_keys", c_int32), ("top", c_int32),
         ("start", _FLOATS), ("peak_out", _FLOATS), ("total", _DOUBLES),
+        ("sinks", _FLOATS), ("logsum_out", _FLOATS),
         ("peak", _FLOATS), ("logsum", _FLOATS),
         *((name, _DOUBLES) for name in ("mass", "plogp", "mean", "scatter", "at_first")),
         ("top_scores", _FLOATS), ("top_keys", _INTS), ("first_key", _INTS),

@@ -70,16 +70,42 @@ class Native:
 
     def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
         """Pass 2: everything else."""
-        call = _weighing(bound, rows, given)
+        return self._fold(_weighing(bound, rows, given), bound, wanted, given, "fold")
+
+    def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
+        """Both passes, where the normaliser is not known: q.k is computed once, and a few rows of it kept
+        between the two, unless pass 2 needs more of it than the scores.
+        """
+        scores_do = wanted.probe is None or wanted.probe.plain
+        call = call_of(bound, rows)
+        if call.rounding.subtracted or not scores_do:
+            given = self.normaliser(bound, rows)
+            return given, self.fold(bound, wanted, rows, given)
+        shape, sinks = bound.shape, bound.sinks()
+        peak = torch.empty(shape.b, shape.h, rows.stop - rows.start)
+        given = Normaliser(peak, torch.empty_like(peak))
+        call.hold(peak=given.peak, logsum=given.logsum, peak_out=given.peak, logsum_out=given.logsum)
+        if sinks is not None:
+            call.hold(sinks=sinks.detach().contiguous())
+        return given, self._fold(call, bound, wanted, given, "both")
+
+    def _fold(self, call: Call, bound: Bound, wanted: Wanted, given: Normaliser, name: str) -> States:
+        rows = slice(call.first, call.stop)
         sums = None if wanted.probe is None else _Sums(call, wanted.probe, bound, rows)
         cols = slice(*bound.visible.bounds(rows))
         keys = KeyStats(bound, rows=rows, cols=cols, start=wanted.start, block=wanted.block)
-        stats = _rows(call, given, wanted)
+        mass, plogp, mean, scatter, first = (
+            torch.zeros(given.peak.shape, dtype=torch.float64) for _ in range(5)
+        )
+        top = _top(call, given, wanted)
+        call.hold(mass=mass, plogp=plogp, mean=mean, scatter=scatter, at_first=first)
         _point_to(call, keys)
-        self._library.run(call, "fold")
+        self._library.run(call, name)
         keys.seen = seen_of_keys(bound.visible, rows, cols)
         if wanted.block is not None:
             keys.counts = seen_of_blocks(bound.visible, rows, cols, block=wanted.block, start=wanted.start)
+        peak, logsum = given.peak.double(), given.logsum.double()
+        stats = RowStats(peak, logsum, mass, plogp, mean, scatter, first, top)
         return States(stats, keys, None if sums is None else sums.finished(given))
 
 
@@ -90,17 +116,13 @@ def _weighing(bound: Bound, rows: slice, given: Normaliser) -> Call:
     return call
 
 
-def _rows(call: Call, given: Normaliser, wanted: Wanted) -> RowStats:
-    """The statistics of rows, in memory that the engine fills."""
-    lead = given.peak.shape
-    mass, plogp, mean, scatter, first = (torch.zeros(lead, dtype=torch.float64) for _ in range(5))
-    scores = torch.empty(*lead, wanted.top, dtype=torch.float32)
-    keys = torch.empty(*lead, wanted.top, dtype=torch.int64)
+def _top(call: Call, given: Normaliser, wanted: Wanted) -> Top:
+    """The largest scores of rows, in memory that the engine fills."""
+    scores = torch.empty(*given.peak.shape, wanted.top, dtype=torch.float32)
+    keys = torch.empty(*given.peak.shape, wanted.top, dtype=torch.int64)
     call.want_rows, call.top = 1, wanted.top
-    call.hold(mass=mass, plogp=plogp, mean=mean, scatter=scatter, at_first=first)
     call.hold(top_scores=scores, top_keys=keys, first_key=wanted.first.contiguous())
-    peak, logsum = given.peak.double(), given.logsum.double()
-    return RowStats(peak, logsum, mass, plogp, mean, scatter, first, Top(scores, keys))
+    return Top(scores, keys)
 
 
 def _point_to(call: Call, keys: KeyStats) -> None:
