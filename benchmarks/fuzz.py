@@ -46,9 +46,13 @@ def mask(own: random.Random, b: int, h: int, tq: int, tk: int) -> Mask:
         0, tk + 1, (own.choice([1, b]), own.choice([1, h]), tq, own.randint(1, 6)), generator=draw
     )
     kinds = [
-        masks.full(), masks.causal(), masks.window(own.randint(0, 50), own.randint(0, 9)), masks.prefix(own.randint(0, 9)),
-        masks.chunks(own.randint(1, 40)), masks.spans(lo, lo + torch.randint(0, 80, lo.shape, generator=draw)),
-    ]  # fmt: skip
+        masks.full(),
+        masks.causal(),
+        masks.window(own.randint(0, 50), own.randint(0, 9)),
+        masks.prefix(own.randint(0, 9)),
+        masks.chunks(own.randint(1, 40)),
+        masks.spans(lo, lo + torch.randint(0, 80, lo.shape, generator=draw)),
+    ]
     chosen = own.choice(kinds)
     if own.random() < 0.4:
         chosen = chosen & masks.padding(torch.rand(b, tk, generator=draw) < own.random())
@@ -88,10 +92,14 @@ def call(seed: int) -> tuple[Tensor, Tensor, Scoring, int, int]:
         )
     dtype = own.choice([torch.float32, torch.float32, torch.bfloat16, torch.float16])
     scoring = Scoring(
-        mask(own, b, h, tq, tk), scale=own.choice([None, 0.0, 3.0, -0.7]), bias=bias(own, h, tq, tk, abs(offset)),
-        softcap=own.choice([None, None, 3.0]), bias_inside_cap=own.random() < 0.5, offset=offset,
+        mask(own, b, h, tq, tk),
+        scale=own.choice([None, 0.0, 3.0, -0.7]),
+        bias=bias(own, h, tq, tk, abs(offset)),
+        softcap=own.choice([None, None, 3.0]),
+        bias_inside_cap=own.random() < 0.5,
+        offset=offset,
         sinks=torch.randn(h) if own.random() < 0.3 else None,
-    )  # fmt: skip
+    )
     return q.to(dtype), k.to(dtype), scoring, own.choice([1, 7, 16, 64, 200]), own.choice([1, 1, 2, 3])
 
 
