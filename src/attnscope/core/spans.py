@@ -94,6 +94,9 @@ def from_bool(seen: Seen, limit: int) -> Spans | None:
 
 def runs(lo: Tensor, hi: Tensor, gap: int = 0) -> list[tuple[int, int]]:
     """The union of any number of spans as disjoint (lo, hi) in order; holes up to `gap` wide are closed."""
+    if lo.numel() == 1:  # the one row of a step
+        begin, stop = int(lo), int(hi)
+        return [(begin, stop)] if stop > begin else []
     lo, hi = lo.flatten(), hi.flatten()
     some = hi > lo
     lo, order = lo[some].sort()

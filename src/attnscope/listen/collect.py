@@ -230,11 +230,15 @@ def offset_of(readings: Sequence[Reading], tq: int, tk: int) -> int:
     end = tk
     for reading in readings:
         last = reading.last_key()
-        end = min(end, int(last.max())) if bool((last > 0).any()) else end
+        farthest = int(last.max()) if last.numel() else 0
+        if farthest <= 0:
+            continue
+        end = min(end, farthest)
+        if tq == 1 and farthest == tk:  # one row that sees every key may stand anywhere after them
+            continue
         places = last - 1 - torch.arange(tq, device=last.device)
         some = places[last > 0]
-        on_one = some.numel() > 0 and bool((some == some[0]).all())
-        if on_one and int(some[0]) >= 0 and (tq > 1 or int(last.max()) < tk):
+        if bool((some == some[0]).all()) and int(some[0]) >= 0:
             return int(some[0])
     return max(end - tq, 0)
 

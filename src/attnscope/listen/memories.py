@@ -30,6 +30,8 @@ class Memories(Generic[Known]):
         self._of: dict[int, tuple[Any, Known]] = {}
 
     def __bool__(self) -> bool:
+        if not self._of:
+            return False
         if any(source.expired() for source, _ in self._of.values()):
             self.drop_gone()  # else every call would be followed for what nobody holds
         return bool(self._of)
