@@ -19,6 +19,7 @@ import torch
 from attnscope.core.engine import Tiles, engine_of
 from attnscope.core.masks import causal
 from attnscope.core.scoring import Scoring
+from attnscope.errors import EngineError
 from benchmarks.bounds import HELD, broken, table
 
 BOUNDED = {
@@ -65,10 +66,12 @@ def main() -> None:
         parser.error(f"there is no program {unknown[0]!r}; there are {', '.join(PROGRAMS)}")
     if chosen.engine:
         os.environ["ATTNSCOPE_ENGINE"] = chosen.engine  # of the processes that are started as well
-    if chosen.engine not in (None, engine()):
-        parser.error(f"the {chosen.engine} engine is not at hand: it would be {engine()}")
+    try:
+        walks = engine()
+    except EngineError as error:
+        parser.error(str(error))
     threads = torch.get_num_threads()
-    said = f"torch {torch.__version__}, {threads} threads, {platform.machine()}, {engine()} engine"
+    said = f"torch {torch.__version__}, {threads} threads, {platform.machine()}, {walks} engine"
     print(said)
     for name in chosen.programs or BOUNDED:
         print(f"\n{name}: {PROGRAMS[name]}", flush=True)
@@ -85,7 +88,7 @@ def main() -> None:
 
 
 def engine() -> str:
-    """The engine that walks an ordinary call here, by name."""
+    """The engine that walks an ordinary call here, by name. Raises EngineError where it is not at hand."""
     q = torch.zeros(1, 1, 1, 8)
     return "torch" if isinstance(engine_of(Scoring(causal()).bind(q, q)), Tiles) else "native"
 
