@@ -21,7 +21,8 @@ from attnscope.recording.site import of_batch
 @dataclass(frozen=True, eq=False)
 class Attention:
     """One text of a call. rows: those that see a key and stand for no padding.   summary: of these rows,
-    every axis kept.   bound: None where q and k were not kept.   batch: which text of the call.
+    every axis kept.   bound: None where q and k are not at hand.   batch: which text of the call.
+    looks_back: no row sees a key after its own.
     """
 
     rows: slice
@@ -30,6 +31,7 @@ class Attention:
     normaliser: Normaliser
     bound: Bound | None
     batch: int
+    looks_back: bool = False
 
     @property
     def columns(self) -> int:
@@ -46,7 +48,8 @@ def attention_of(site: Site, *, batch: int = 0) -> Attention:
     else:
         whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, rows=rows, top=0)
         summary = of_batch(whole, batch, site.batch)
-    return Attention(rows, site.offset or 0, summary, site.normaliser, site.bound if kept else None, batch)
+    bound = site.bound if kept else None
+    return Attention(rows, site.offset or 0, summary, site.normaliser, bound, batch, _looks_back(site))
 
 
 class Uniform:
@@ -101,6 +104,14 @@ def _same(one: Visible, other: Visible) -> bool:
         return False
     valid = one.valid is None or other.valid is None or torch.equal(one.valid, other.valid)
     return valid and torch.equal(one.lo, other.lo) and torch.equal(one.hi, other.hi)
+
+
+def _looks_back(site: Site) -> bool:
+    seen = visible_of(site)
+    if seen is None or site.offset is None:
+        return False
+    own = torch.arange(site.tq, device=seen.hi.device)[:, None] + site.offset
+    return bool(((seen.hi <= own + 1) | (seen.hi <= seen.lo)).all())
 
 
 def _rows(site: Site, batch: int) -> slice:

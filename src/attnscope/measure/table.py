@@ -21,6 +21,15 @@ PARTS = ("uniform", "shuffled", "spread", "low", "high")
 """What stands beside the value of a score, each in a column of its own: `sink`, `sink_uniform`, ..."""
 
 
+MISSING: dict[TextKind, str] = {
+    "plain": "no running text was measured",
+    "twice": "no random tokens were measured",
+    "four": "no random tokens were measured",
+    "needle": "the model was not asked to write",
+}
+"""What is said of a score of whose texts none was measured."""
+
+
 @dataclass(frozen=True)
 class HeadRow:
     """One head. site: the place of its call in a run.   name: of the module.   scores: by name."""
@@ -159,4 +168,4 @@ def _reason(name: str, meant: Sequence[OfSite], note: str) -> str:
     said = [site.reasons[name] for site in meant if name in site.reasons]
     if said:
         return said[0]
-    return "" if meant else note or f"no text of the kind “{SCORE[name].text}” was measured"
+    return "" if meant else note or MISSING[SCORE[name].text]

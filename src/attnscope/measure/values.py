@@ -18,7 +18,7 @@ Heads = Float[Tensor, " h"]
 """A number of each head, in float64; NaN where it is undefined."""
 
 OTHER_TEXT = "rows and keys are of two texts"
-NO_CELLS = "q and k were not kept, so single weights cannot be computed"
+NO_CELLS = "q and k are not at hand, so single weights cannot be computed"
 NO_TOKENS = "which tokens the text has is not known"
 NO_COPY = "no token comes twice"
 NO_ROWS = "the text is too short"
@@ -76,6 +76,8 @@ def score_of_copies(name: str) -> bool:
 def value_of(score: Score, own: Attention, text: Text, marked: dict[str, Marked]) -> Heads:
     """One score of every head of a call, (h) float64."""
     name, summary, at = score.name, own.summary, own.batch
+    if name == "previous_token" and own.bound is None:  # of rows that look back, this is all at distance 1
+        return _by_distance(own)[:, 1] / (own.columns - 1)
     if name in marked:
         cells = marked[name]
         if own.bound is None:
@@ -125,7 +127,7 @@ def _impossible(site: Site, text: Text, own: Attention) -> dict[str, str]:
             reasons[score.name] = OTHER_TEXT
         elif score.name == "learned_sink" and site.scoring.sinks is None:
             reasons[score.name] = NO_SINK
-        elif score.cells and own.bound is None:
+        elif score.cells and own.bound is None and not _from_sums(score, own):
             reasons[score.name] = NO_CELLS
         elif score.tokens and text.ids is None:
             reasons[score.name] = NO_TOKENS
@@ -134,6 +136,11 @@ def _impossible(site: Site, text: Text, own: Attention) -> dict[str, str]:
         elif score.name in ("self_token", "local") and own.summary.mass_by_distance is None:
             reasons[score.name] = "the recording was made before sums by distance were kept"
     return reasons
+
+
+def _from_sums(score: Score, own: Attention) -> bool:
+    """Whether a score of single cells is a sum by distance here."""
+    return score.name == "previous_token" and own.looks_back and own.summary.mass_by_distance is not None
 
 
 def _undefined(
