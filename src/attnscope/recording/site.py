@@ -26,6 +26,7 @@ from attnscope.recording.asked import Where, cut_of, index_of
 from attnscope.recording.blocks import weights_block
 from attnscope.recording.calls import Calls, replayed
 from attnscope.recording.cell import Cell, cell_of
+from attnscope.recording.mixes import Mixes, lengths_of
 from attnscope.recording.refusals import head_not_kept, not_kept, uncertified
 from attnscope.recording.shelf import Shelf
 
@@ -171,6 +172,25 @@ class Site:
             grid = replay_head(self.bound, row_cut, head_at, batch=batch, reach=self.reach)
             return grid[:, col_cut]
         return weights_block(self.bound, self.normaliser, row_cut, col_cut, head=head_at, batch=batch)
+
+    def mixes(
+        self, head: int, rows: Where = None, cols: Where = None, *, projection: Tensor | None = None,
+        batch: int = 0, allow_uncertified: bool = False,
+    ) -> Mixes:  # fmt: skip
+        """How much each key puts into the outputs of a block of rows: weight times the length of its value.
+
+        projection: the weight (n, heads * dv) of the linear layer after the heads; lengths are then of v_j
+        W_O^h, without it of v_j, and `projected` says which. Raises what weights() raises, NotKept where v
+        was not kept.
+        """
+        weights = self.weights(head, rows, cols, batch=batch, allow_uncertified=allow_uncertified)
+        head_at, batch, _, col_cut = self._place(head, batch, rows, cols)
+        v = self._need("v")
+        group = (self.heads if self.kept is None else len(self.kept)) // v.shape[1]
+        number = self._number(head)
+        lengths = lengths_of(v[batch, head_at // group, col_cut], projection, number, self.heads)
+        lengths = lengths.to(weights.dtype)
+        return Mixes(weights * lengths, lengths, projection is not None)
 
     def visible(
         self, head: int, rows: Where = None, cols: Where = None, *, batch: int = 0
