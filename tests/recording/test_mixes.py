@@ -1,4 +1,5 @@
 """Weight times the length of the value: blocks held against the whole grid of vectors."""
+# ruff: noqa: F811 - fixtures of another conftest are arguments here
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def test_a_block_is_that_of_the_whole_grid_of_vectors(
     tiny: Callable[..., Any],
     inputs: Callable[..., Any],
     projected: bool,
-    heads: Any,  # noqa: F811
+    heads: Any,
 ) -> None:
     model = tiny("llama", dtype=torch.float64)  # 6 query heads on 2 key heads
     with torch.no_grad(), record(model, heads=heads) as recording:
@@ -45,7 +46,7 @@ def test_a_block_is_that_of_the_whole_grid_of_vectors(
         assert (found.values == 0).equal(~site.visible(head, slice(4, 17), slice(2, 9), batch=1))
 
 
-def test_all_that_heads_add_is_made_of_these_vectors(plain: Callable[..., Any]) -> None:  # noqa: F811
+def test_all_that_heads_add_is_made_of_these_vectors(plain: Callable[..., Any]) -> None:
     """Of a single visible key the mix is the length of what the head adds to the stream."""
     model, x = plain().double(), torch.randn(1, T, 40, dtype=torch.float64)
     with torch.no_grad(), record(model, keep="all") as recording:
@@ -57,7 +58,7 @@ def test_all_that_heads_add_is_made_of_these_vectors(plain: Callable[..., Any]) 
         assert float(found) == pytest.approx(float(added.norm()), rel=1e-12)
 
 
-def test_what_does_not_fit_or_was_not_kept_is_refused(plain: Callable[..., Any]) -> None:  # noqa: F811
+def test_what_does_not_fit_or_was_not_kept_is_refused(plain: Callable[..., Any]) -> None:
     model, x = plain(), torch.randn(1, T, 40)
     with torch.no_grad(), record(model, keep="qk") as recording:
         model(x)

@@ -35,7 +35,7 @@ def lengths_of(v: Float[Tensor, "c dv"], projection: Tensor | None, head: int, h
     """
     wide = v.to(torch.float64)
     if projection is None:
-        return wide.norm(dim=-1)
+        return _lengths(wide)
     dv = v.shape[-1]
     if projection.dim() != 2 or projection.shape[1] != heads * dv:
         raise ShapeError(
@@ -44,4 +44,9 @@ def lengths_of(v: Float[Tensor, "c dv"], projection: Tensor | None, head: int, h
             hint="A Conv1D of transformers (GPT-2) keeps it transposed: hand over weight.T",
         )
     part = projection.detach()[:, head * dv : (head + 1) * dv].to(v.device, torch.float64)  # (n dv)
-    return (wide @ part.T).norm(dim=-1)
+    return _lengths(wide @ part.T)
+
+
+def _lengths(vectors: Tensor) -> Tensor:
+    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
+    return lengths
