@@ -62,7 +62,7 @@ def run(rounds: int) -> None:
     print(f"  walked in {ours:.0f} s, SDPA {theirs:.0f} s; {pyramid.nbytes / 1e6:.0f} MB are kept")
     hold("the map of 131,072 tokens, both passes, to SDPA", ours / theirs, RATIO)
     hold("the map of 131,072 tokens, memory past q, k and v", memory, MEMORY, "MB")
-    levels = {"of any level": range(pyramid.geometry.depth + 1)}
+    levels = {"of any level": list(range(pyramid.geometry.depth + 1))}
     levels |= {
         f"of {cells} cells a pixel": [pyramid.geometry.depth - cells.bit_length() + 1] for cells in FINE
     }
