@@ -14,6 +14,7 @@ from attnscope import lesson
 from attnscope.cli.lazy import COMMANDS, LazyGroup
 from attnscope.web.app import PAGES
 from attnscope.web.catalogue import Catalogue
+from attnscope.web.comparing import Comparing, compare_routes
 from attnscope.web.lesson import lesson_routes
 from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.routes import api_routes
@@ -61,6 +62,7 @@ def test_every_route_is_in_the_docs() -> None:
     routers = [
         api_routes(catalogue, worker),
         saving_routes(worker),
+        compare_routes(Comparing(worker)),
         lesson_routes(),
         measure_routes(Measuring()),
     ]

@@ -116,7 +116,7 @@ def test_what_is_not_there_is_said_in_json(client: TestClient) -> None:
     assert answer.json()["error"] == {
         "title": "There is nothing at /nowhere",
         "message": "",
-        "hint": "The pages are at /walk, /explore and /map",
+        "hint": "The pages are at /walk, /explore, /map and /compare",
         "offer": None,
     }
     assert client.put("/api/runs").json()["error"]["title"] == "/api/runs does not take PUT"

@@ -80,6 +80,10 @@ class Comparison:
         """The two heads of an entry of the list."""
         return self._aligned.contrast(self._pairs[one] if pair is None else pair)
 
+    def pair_of(self, one: HeadDifference) -> Pair:
+        """The sites and heads of an entry of the list."""
+        return self._pairs[one]
+
     def ordered(self, by: str = "mean") -> list[HeadDifference]:
         """The heads by their "mean" or "largest" row, those that differ most first."""
         return ranked(self.heads, by)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from attnscope.errors import AttnscopeError
 from attnscope.web.catalogue import Catalogue
+from attnscope.web.comparing import Comparing, compare_routes
 from attnscope.web.gate import Gate, Names
 from attnscope.web.knocking import KnockRoom, knock_routes
 from attnscope.web.lesson import lesson_routes
@@ -26,7 +27,7 @@ from attnscope.web.saving import saving_routes
 from attnscope.web.worker import KEPT_BYTES, Worker
 
 _TITLES = {
-    404: ("There is nothing at {path}", "The pages are at /walk, /explore and /map"),
+    404: ("There is nothing at {path}", "The pages are at /walk, /explore, /map and /compare"),
     405: ("{path} does not take {method}", ""),
 }
 
@@ -62,6 +63,7 @@ def create_app(
     app.include_router(map_routes(worker, room))
     app.include_router(saving_routes(worker))
     app.include_router(knock_routes(worker, knocking))
+    app.include_router(compare_routes(Comparing(worker)))
     app.include_router(lesson_routes())
     app.include_router(measure_routes(measuring))
     app.mount("/static", Files(directory=STATIC), name="static")

@@ -15,7 +15,7 @@ from attnscope.lesson import SECTIONS
 
 STATIC = Path(__file__).parent / "static"
 
-PAGES = {"walk": "Walk", "explore": "Explore", "map": "Map"}
+PAGES = {"walk": "Walk", "explore": "Explore", "map": "Map", "compare": "Compare"}
 """The pages with their names, in the order in which the bar lists them."""
 
 OF_RUNS = ("explore", "map")

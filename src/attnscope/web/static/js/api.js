@@ -97,6 +97,15 @@ export const stopKnockout = (run, id) => ask(`runs/${run}/knockouts/${id}`, { me
 /** @param {string} run @param {string} id @param {number|null} i the position after which is told what is expected @returns {Promise<import("./types.js").Knocked>} */
 export const knocked = async (run, id, i) => (await ask(`runs/${run}/knockouts/${id}/next?top=8${i === null ? '' : `&i=${i}`}`)).json()
 
+/** The heads of two runs by how much they differ. @param {string} a @param {string} b @param {string} align @returns {Promise<import("./types.js").Ranked>} */
+export const compared = async (a, b, align) => (await ask(`compare?a=${a}&b=${b}&align=${align}`)).json()
+
+/** What stands in the slots of a head. @param {string} a @param {string} b @param {string} align @param {number} head its place in the list @returns {Promise<import("./types.js").Slots>} */
+export const comparedSlots = async (a, b, align, head) => (await ask(`compare/slots?a=${a}&b=${b}&align=${align}&head=${head}`)).json()
+
+/** Both heads and their difference, (3, rows, columns). @param {string} a @param {string} b @param {string} align @param {number} head */
+export const comparedPlanes = (a, b, align, head) => blockOf(`compare/picture?a=${a}&b=${b}&align=${align}&head=${head}`)
+
 /** The experiments of a chapter of the lesson. @param {number} number @returns {Promise<import("./lesson/types.js").Chapter>} */
 export const lesson = async (number) => (await ask(`lesson/${number}`)).json()
 

@@ -15,7 +15,7 @@ export function mountFind(on) {
     if (event.key === 'Escape') field.blur()
     if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || !field.value) return
     event.preventDefault()
-    const hits = [...new Set(search(on.tokens(), field.value).first)]
+    const hits = [...new Set(search(on.tokens(), field.value).map(({ first }) => first))]
     if (!hits.length) return say(said, 'not here')
     const at = on.at()
     const step = event.shiftKey ? hits.filter((token) => token < at).length - 1 : hits.findIndex((token) => token > at)

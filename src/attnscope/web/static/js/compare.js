@@ -1,0 +1,195 @@
+// The page Compare: two runs, their heads by how much they differ, and one head of each beside its difference.
+
+import * as api from './api.js'
+import { mountBar } from './bar.js'
+import { attr, say } from './dom.js'
+import { createHistory } from './history.js'
+import { look, onSystemTheme } from './look.js'
+import { COMPARE_KEYS } from './pure/comparekeys.js'
+import { ALIGNS, format, parse } from './pure/compare.js'
+import { asProblem, createSession } from './session.js'
+import { createStore } from './store.js'
+import * as dialogs from './views/dialogs.js'
+import { mountPick } from './views/compare/pick.js'
+import { mountRanks } from './views/compare/ranks.js'
+import { mountThree } from './views/compare/three.js'
+
+/** @typedef {import("./pure/compare.js").CompareState} State @typedef {import("./types.js").Ranked} Ranked */
+
+/** @param {string} id */
+const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
+
+class Compare {
+  /** @type {import("./types.js").Model[]} */ models = []
+  sample = ''
+  drawing = 0
+  unsaid = false
+  /** @type {import("./api.js").ApiError|null} */ problem = null
+
+  constructor() {
+    const draw = () => this.draw()
+    this.history = createHistory({ parse, format }, (state) => this.went(state))
+    this.state = this.history.read()
+    this.look = look(this.state.theme)
+    this.store = createStore(draw)
+    const session = () => createSession(draw, (model) => this.recorded(model))
+    this.sides = { a: session(), b: session() }
+    this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => COMPARE_KEYS })
+    this.pick = mountPick(part('panel-pick'), {
+      choose: (side, model) => this.choose(side, model),
+      text: (side, text) => this.change({ [side === 'a' ? 'ta' : 'tb']: text }, true),
+      align: (align) => this.change({ align, i: null, j: null }, false),
+      swap: () => this.swap(),
+    })
+    this.ranks = mountRanks(part('panel-ranks'), { by: (by) => this.change({ by }, false), choose: (layer, head) => this.change({ layer, head, i: null, j: null }, false) })
+    this.three = mountThree(part('panel-three'), { scale: (scale) => this.change({ scale }, false), choose: (i, j) => [(this.unsaid = true), this.change({ i, j }, false)] })
+    this.listen()
+  }
+
+  async open() {
+    try {
+      const { models, default: sample } = await api.models()
+      const recordings = models.filter(({ recorded }) => recorded).map(({ id }) => id)
+      Object.assign(this, { models, sample: sample.text })
+      const a = this.state.a ?? recordings[0] ?? sample.model
+      const b = this.state.b ?? recordings[1] ?? models.map(({ id }) => id).find((id) => id !== a) ?? a
+      this.state = { ...this.state, a, b }
+      this.history.write(this.state, '')
+      this.start()
+    } catch (error) {
+      this.problem = asProblem(error)
+    }
+    this.draw()
+  }
+
+  /** @param {string} model */
+  recorded(model) {
+    return this.models.some(({ id, recorded }) => id === model && recorded === true)
+  }
+
+  /** The text of a side: its own, else the sample. @param {"a"|"b"} side */
+  text(side) {
+    return (side === 'a' ? this.state.ta : this.state.tb) ?? this.sample
+  }
+
+  start() {
+    for (const side of /** @type {("a"|"b")[]} */ (['a', 'b'])) {
+      const model = this.state[side] ?? ''
+      const asked = this.sides[side].session.asked
+      const text = this.recorded(model) ? '' : this.text(side)
+      if (asked?.model !== model || asked?.text !== text) this.sides[side].start(model, text)
+    }
+  }
+
+  /** @param {"a"|"b"} side @param {string} model */
+  choose(side, model) {
+    this.change({ [side]: model, layer: null, head: null, i: null, j: null }, true)
+  }
+
+  swap() {
+    const { a, b, ta, tb } = this.state
+    this.change({ a: b, b: a, ta: tb, tb: ta, layer: null, head: null, i: null, j: null }, true)
+  }
+
+  /** @param {State} state */
+  went(state) {
+    this.state = { ...state, a: state.a ?? this.state.a, b: state.b ?? this.state.b }
+    this.start()
+    this.look = look(state.theme)
+    this.draw()
+  }
+
+  /** @param {Partial<State>} patch @param {boolean} runs whether what is run changes */
+  change(patch, runs) {
+    this.state = { ...this.state, ...patch }
+    this.history.write(this.state, Object.keys(patch)[0])
+    if (runs) this.start()
+    this.draw()
+  }
+
+  draw() {
+    if (this.drawing) return
+    attr(part('page'), 'aria-busy', true)
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = 0
+      this.drawNow()
+      const { a, b } = this.sides
+      attr(part('page'), 'aria-busy', a.session.busy || b.session.busy || this.store.awaited() > 0 || this.drawing > 0)
+    })
+  }
+
+  drawNow() {
+    const { state, models, sides } = this
+    const recorded = (/** @type {string|null} */ id) => this.recorded(id ?? '')
+    this.pick.update({ models, a: state.a ?? '', b: state.b ?? '', ta: recorded(state.a) ? null : this.text('a'), tb: recorded(state.b) ? null : this.text('b'), align: state.align })
+    const problem = this.problem ?? sides.a.session.problem ?? sides.b.session.problem
+    const [a, b] = [sides.a.session.run?.id, sides.b.session.run?.id]
+    const busy = sides.a.session.busy || sides.b.session.busy
+    if (problem || !a || !b || busy) return this.nothing(problem, busy)
+    const key = `compare ${a} ${b} ${state.align}`
+    const found = this.store.get(key, () => api.compared(a, b, state.align))
+    const refused = this.store.problem(key)
+    if (!found) return this.nothing(refused, !refused)
+    this.drawFound(a, b, found)
+  }
+
+  /** @param {string} a @param {string} b @param {Ranked} found */
+  drawFound(a, b, found) {
+    const { state } = this
+    const order = found.heads.map((head, at) => ({ head, at })).sort((x, y) => (y.head[state.by] ?? -1) - (x.head[state.by] ?? -1))
+    const chosen = order.find(({ head }) => head.layer === state.layer && head.head === state.head) ?? order[0] ?? null
+    this.ranks.update({ found, order: order.map(({ head }) => head), by: state.by, chosen: chosen?.head ?? null })
+    if (!chosen) return this.three.clear('No head could be compared.', '')
+    const name = `${a} ${b} ${state.align} ${chosen.at}`
+    const slots = this.store.get(`slots ${name}`, () => api.comparedSlots(a, b, state.align, chosen.at))
+    const planes = this.store.get(`planes ${name}`, () => api.comparedPlanes(a, b, state.align, chosen.at))
+    const refused = this.store.problem(`planes ${name}`) ?? this.store.problem(`slots ${name}`)
+    if (refused) return this.three.clear(refused.title, `${refused.message} ${refused.hint}`)
+    if (!slots || !planes) return
+    this.three.update({ found, head: chosen.head, slots, planes, state, look: this.look })
+    document.title = `Layer ${chosen.head.layer}, head ${chosen.head.head} · Compare · attnscope`
+    if (this.unsaid) say(part('live'), this.three.sentence())
+    this.unsaid = false
+  }
+
+  /** @param {import("./api.js").ApiError|null|undefined} problem @param {boolean} busy */
+  nothing(problem, busy) {
+    this.ranks.clear()
+    this.three.clear(problem ? problem.title : busy ? 'Reading both' : '', problem ? `${problem.message} ${problem.hint}` : '')
+  }
+
+  link() {
+    this.history.flush()
+    return location.href
+  }
+
+  theme() {
+    /** @type {"light"|"dark"} */
+    const theme = this.look.dark ? 'light' : 'dark'
+    this.state = { ...this.state, theme }
+    this.history.write(this.state, 'theme')
+    this.look = look(this.state.theme)
+    this.draw()
+  }
+
+  listen() {
+    onSystemTheme(() => [(this.look = look(this.state.theme)), this.draw()])
+    addEventListener('keydown', (event) => {
+      const typing = event.target instanceof HTMLElement && event.target.matches('textarea, input, select')
+      if (typing || dialogs.open() || event.ctrlKey || event.metaKey || event.altKey) return
+      const { align, scale, by } = this.state
+      /** @type {Record<string, () => unknown>} */
+      const keys = {
+        c: () => this.bar.copy(), d: () => this.theme(), '?': () => this.bar.keys(), s: () => this.swap(),
+        a: () => this.change({ align: ALIGNS[(ALIGNS.indexOf(align) + 1) % ALIGNS.length], i: null, j: null }, false),
+        l: () => this.change({ scale: scale === 'log' ? 'linear' : 'log' }, false),
+        m: () => this.change({ by: by === 'mean' ? 'largest' : 'mean' }, false),
+      }
+      if (!keys[event.key]) return
+      event.preventDefault()
+      keys[event.key]()
+    })
+  }
+}
+
+new Compare().open()
