@@ -94,13 +94,23 @@ def exact(site: Site, head: int, rows: slice) -> np.ndarray[Any, Any]:
 
 
 def test_all_270_heads_are_drawn_within_two_seconds(base: str, desk: Page, measure: Measure) -> None:
-    desk.set_viewport_size({"width": 1440, "height": 2_400})  # room for all of them at once
-    drawn = f"document.querySelectorAll('.hd canvas[width]').length === {LAYERS * HEADS} && performance.now()"
-    took = []
+    assert desk.context.browser
+    tall = desk.context.browser.new_context(viewport={"width": 1440, "height": 2_400})  # room for all heads
+    page, took = tall.new_page(), list[float]()
+    page.add_init_script(
+        f"""const look = () => {{
+            const drawn = document.querySelectorAll('.hd canvas[width]').length
+            if (drawn < {LAYERS * HEADS}) requestAnimationFrame(look)
+            else window.drawnAfter = performance.now() / 1000
+        }}
+        look()"""
+    )
     for _ in range(4):
-        desk.goto("about:blank")
-        desk.goto(f"{base}/explore", wait_until="commit")
-        took.append(float(desk.wait_for_function(drawn, polling="raf").json_value()) / 1_000)
+        page.goto(f"{base}/explore")
+        while (after := page.evaluate("window.drawnAfter")) is None:
+            page.wait_for_timeout(50)
+        took.append(after)
+    tall.close()
     first, *again = took
     measure(RUN, "all heads drawn after", f"{first:.2f} s, again {statistics.median(again):.2f} s")
     assert min(took) < 2
@@ -139,7 +149,6 @@ def test_fifty_blocks_of_tiles_are_those_of_float64(sheet: Map, sites: list[Site
     for _ in range(50):
         layer, head = int(chosen.integers(LAYERS)), int(chosen.integers(HEADS))
         i, j = sorted((int(at) * 64 for at in chosen.integers(0, T // 64, 2)), reverse=True)
-        sheet.page.evaluate("address => fetch(address)", f"{sheet.base}{run}/sites/{layer}/heads/{head}/map")
         address = f"{sheet.base}{run}/sites/{layer}/heads/{head}/map/tiles/5/{i // 256}/{j // 256}"
         shape, values = sheet.page.evaluate(read, address)
         tile = np.array(values).reshape([int(n) for n in shape.split(",")])[0]
