@@ -15,6 +15,7 @@
 namespace {
 
 constexpr int64_t PACKED = 1 << 26;     // numbers of packed keys held at a time, where one head has no more
+constexpr int64_t LITTLE = 1 << 21;     // numbers of packed keys whose memory a thread holds on to
 constexpr int64_t SMALL = 1 << 16;      // cells for which no thread is worth beginning
 
 const Kernels* named(const char* name) {
@@ -236,10 +237,14 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
   const int64_t panel = least / PANEL, panels = most > least ? (most - 1) / PANEL + 1 - panel : 0;
   const int64_t group = call.h / call.hk, size = std::max<int64_t>(1, panels * panel_size(call));
   const int64_t key_heads = std::max<int64_t>(1, std::min(PACKED / size, call.b * call.hk));
-  Held<float> packed(size * key_heads);
+  const bool little = size * key_heads <= LITTLE;
+  thread_local std::unique_ptr<Held<float>> held;  // getting new memory costs a short call more than filling it
+  if (little && !held) held = std::make_unique<Held<float>>(LITTLE);
+  const Held<float> own(little ? 0 : size * key_heads);
+  float* packed = little ? held->data : own.data;
   for (int64_t from = 0; from < heads; from += key_heads * group)
     run_heads({call, pass, kernels, from, std::min(from + key_heads * group, heads), panel, panels,
-               (rows + GROUP - 1) / GROUP, packed.data});
+               (rows + GROUP - 1) / GROUP, packed});
 }
 
 }  // namespace

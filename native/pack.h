@@ -37,20 +37,21 @@ void pack(const Call& call, int64_t b, int64_t hk, int64_t panel, int64_t stop, 
     head_of(into).valid = valid;
     head_of(into).lost = lost;
     float* keys = into + HEAD;
-    for (int64_t c = 0; c < PANEL; c++) {
-      float* column = keys + c / WIDE * WIDE * call.d + c % WIDE;
-      if (c >= count) {
-        for (int64_t p = 0; p < call.d; p++) column[p * WIDE] = 0.0f;
+    const int64_t at = b * stride[0] + hk * stride[1] + first * stride[2];
+    for (int64_t from = 0; from < PANEL; from += WIDE) {  // written in the order of memory
+      float* block = keys + from * call.d;
+      const int64_t held = count - from < WIDE ? (count > from ? count - from : 0) : WIDE;
+      if (plain && held == WIDE) {
+        const float* key = static_cast<const float*>(call.k.data) + at + from * stride[2];
+        for (int64_t p = 0; p < call.d; p++)
+          for (int c = 0; c < WIDE; c++) block[p * WIDE + c] = key[c * stride[2] + p * stride[3]];
         continue;
       }
-      const int64_t at = b * stride[0] + hk * stride[1] + (first + c) * stride[2];
-      if (plain) {
-        const float* key = static_cast<const float*>(call.k.data) + at;
-        for (int64_t p = 0; p < call.d; p++) column[p * WIDE] = key[p * stride[3]];
-      } else {
-        for (int64_t p = 0; p < call.d; p++)
-          column[p * WIDE] = taken(float_of(call.k.data, at + p * stride[3], call.k.kind), call, false);
-      }
+      for (int64_t p = 0; p < call.d; p++)
+        for (int64_t c = 0; c < WIDE; c++) {
+          const int64_t place = at + (from + c) * stride[2] + p * stride[3];
+          block[p * WIDE + c] = c < held ? taken(float_of(call.k.data, place, call.k.kind), call, false) : 0.0f;
+        }
     }
     float* along = keys + PANEL * call.d;
     for (int64_t m = 0; m < call.along_count; m++) {

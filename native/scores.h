@@ -4,21 +4,31 @@
 
 namespace {
 
-// q.k times `scale` of ROWS rows and one panel.
+// Register blocks side by side, so that few rows keep the multipliers busy as well.
+constexpr int together(int rows) {
+  const int most = rows == 1 ? 4 : rows <= 3 ? 2 : 1;
+  return PANEL / WIDE < most ? PANEL / WIDE : most;
+}
+
+// q.k times `scale` of ROWS rows and one panel. Each cell is summed in the order of d, whatever the rows.
 template <int ROWS>
 inline void product(const float* q, const float* keys, int64_t d, float scale, float* into) {
-  for (int64_t from = 0; from < PANEL; from += WIDE, keys += WIDE * d) {
-    V sums[ROWS][ACROSS] = {};
-    for (int64_t p = 0; p < d; p++) {
-      V key[ACROSS];
-      for (int x = 0; x < ACROSS; x++) key[x] = load(keys + p * WIDE + x * LANES);
-      for (int r = 0; r < ROWS; r++) {
-        const V own = all(q[p * TILE + r]);
-        for (int x = 0; x < ACROSS; x++) sums[r][x] = fma(own, key[x], sums[r][x]);
+  constexpr int MANY = together(ROWS);
+  for (int64_t from = 0; from < PANEL; from += WIDE * MANY, keys += WIDE * MANY * d) {
+    V sums[MANY][ROWS][ACROSS] = {};
+    for (int64_t p = 0; p < d; p++)
+      for (int m = 0; m < MANY; m++) {
+        V key[ACROSS];
+        for (int x = 0; x < ACROSS; x++) key[x] = load(keys + (m * d + p) * WIDE + x * LANES);
+        for (int r = 0; r < ROWS; r++) {
+          const V own = all(q[p * TILE + r]);
+          for (int x = 0; x < ACROSS; x++) sums[m][r][x] = fma(own, key[x], sums[m][r][x]);
+        }
       }
-    }
-    for (int r = 0; r < ROWS; r++)
-      for (int x = 0; x < ACROSS; x++) store(into + r * PANEL + from + x * LANES, sums[r][x] * all(scale));
+    for (int m = 0; m < MANY; m++)
+      for (int r = 0; r < ROWS; r++)
+        for (int x = 0; x < ACROSS; x++)
+          store(into + r * PANEL + from + m * WIDE + x * LANES, sums[m][r][x] * all(scale));
   }
 }
 
