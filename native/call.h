@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-constexpr int32_t ABI = 2;      // raised with every change of this file
+constexpr int32_t ABI = 3;      // raised with every change of this file
 constexpr int PANEL = 64;       // keys that are looked at together: as many as a word has bits
 constexpr int TILE = 6;         // rows of a register block
 constexpr int GROUP = 24;       // rows that are looked at together, whole register blocks
@@ -51,11 +51,12 @@ struct Call {
   int32_t threads;
   int32_t want_rows, want_keys, top;  // want_keys: those of keys, blocks and distances
 
-  // pass 1. start: a peak that each row begins with, or null.   total: sum of exp(score - peak); (b h r)
+  // pass 1 fills the normaliser, which pass 2 has from there where both are run at once. sinks (h) or null.
+  // Where a model takes the row's maximum off first: start, a peak that each row begins with, and in place of
+  // logsum_out and sinks the sum of exp(score - peak), total. (b h r) each
   const float* start;
   float* peak_out;
   double* total;
-  // both passes at once: sinks (h) or null; the normaliser goes to peak_out and logsum_out, whence pass 2 has it
   const float* sinks;
   float* logsum_out;
 

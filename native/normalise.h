@@ -47,18 +47,34 @@ struct Normalise {
   }
 };
 
+// The normaliser of a row from what its keys made, its learned sink included.
+void conclude(const Call& call, int64_t h, int64_t out, float peak, double total) {
+  const float none = -__builtin_inff();
+  if (call.sinks) {
+    const float sink = call.sinks[h], top = sink > peak ? sink : peak;
+    total = peak == none ? total : total * __builtin_exp((double)peak - top);
+    total += sink == none ? 0.0 : __builtin_exp((double)sink - top);
+    peak = top;
+  }
+  if (total != total && peak < __builtin_inff()) peak = __builtin_nanf("");
+  call.peak_out[out] = peak;
+  call.logsum_out[out] = peak == none && total == total ? 0.0f : (float)__builtin_log(total);
+}
+
 void normalise(const Call& call, const Where& at, const Keys& keys, Room& room) {
   const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
   const bool twice = call.rounding.subtracted;
   Normalise use{call, room, at.count, twice, false, false, {}, {}, 0};
   for (int64_t r = 0; r < at.count; r++) use.peak[r] = call.start ? call.start[out + r] : -__builtin_inff();
   walk(call, at, keys, room, use);
-  if (twice) {
-    use.peaks_only = false;
-    use.at_peak = true;
-    for (int64_t r = 0; r < at.count; r++) use.total[r] = 0.0;
-    walk(call, at, keys, room, use);
+  if (!twice) {
+    for (int64_t r = 0; r < at.count; r++) conclude(call, at.h, out + r, use.peak[r], use.total[r]);
+    return;
   }
+  use.peaks_only = false;
+  use.at_peak = true;
+  for (int64_t r = 0; r < at.count; r++) use.total[r] = 0.0;
+  walk(call, at, keys, room, use);
   for (int64_t r = 0; r < at.count; r++) {
     const bool lost = use.total[r] != use.total[r] && use.peak[r] < __builtin_inff();
     call.peak_out[out + r] = lost ? __builtin_nanf("") : use.peak[r];
@@ -66,28 +82,15 @@ void normalise(const Call& call, const Where& at, const Keys& keys, Room& room) 
   }
 }
 
-// Pass 1 with all scores kept, and the normalisers themselves, learned sinks included; returns how many panels.
+// Pass 1 with all scores kept, and the normalisers themselves; returns how many panels.
 int64_t normalise_and_keep(const Call& call, const Where& at, const Keys& keys, Room& room, int64_t out) {
-  const float none = -__builtin_inff();
   Normalise use{call, room, at.count, false, false, true, {}, {}, 0};
-  for (int64_t r = 0; r < at.count; r++) use.peak[r] = none;
+  for (int64_t r = 0; r < at.count; r++) use.peak[r] = -__builtin_inff();
   float* scores = room.scores;
   room.scores = room.kept;
   walk(call, at, keys, room, use);
   room.scores = scores;
-  for (int64_t r = 0; r < at.count; r++) {
-    float peak = use.peak[r];
-    double total = use.total[r];
-    if (call.sinks) {
-      const float sink = call.sinks[at.h], top = sink > peak ? sink : peak;
-      total = peak == none ? total : total * __builtin_exp((double)peak - top);
-      total += sink == none ? 0.0 : __builtin_exp((double)sink - top);
-      peak = top;
-    }
-    if (total != total && peak < __builtin_inff()) peak = __builtin_nanf("");
-    call.peak_out[out + r] = peak;
-    call.logsum_out[out + r] = peak == none && total == total ? 0.0f : (float)__builtin_log(total);
-  }
+  for (int64_t r = 0; r < at.count; r++) conclude(call, at.h, out + r, use.peak[r], use.total[r]);
   return use.kept;
 }
 

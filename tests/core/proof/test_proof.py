@@ -61,6 +61,10 @@ class Changed:
     def fold(self, bound: Bound, wanted: Wanted, rows: slice, given: Normaliser) -> States:
         return self.tiles.fold(self.change(bound), wanted, rows, given)
 
+    def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
+        given = self.normaliser(bound, rows)
+        return given, self.fold(bound, wanted, rows, given)
+
 
 def run_by(monkeypatch: pytest.MonkeyPatch, other: Engine) -> None:
     for module in (engine, fold):

@@ -48,18 +48,18 @@ class Native:
 
     def normaliser(self, bound: Bound, rows: slice) -> Normaliser:
         """Pass 1: the normaliser of these rows, their learned sinks included."""
-        call, start = call_of(bound, rows), sinks_of_rows(bound, rows)
-        twice = bool(call.rounding.subtracted)  # the row's maximum first, the sink's logit included
-        if twice:
-            call.hold(start=start.peak.contiguous())
-        peak, total = torch.empty_like(start.peak), torch.empty_like(start.peak, dtype=torch.float64)
-        call.hold(peak_out=peak, total=total)
+        call = call_of(bound, rows)
+        given = _normalising(call, bound)
+        if not call.rounding.subtracted:
+            self._library.run(call, "normalise")
+            return given
+        start = sinks_of_rows(bound, rows)  # the row's maximum first, the sink's logit included
+        total = torch.empty_like(given.peak, dtype=torch.float64)
+        call.hold(start=start.peak.contiguous(), total=total)
         self._library.run(call, "normalise")
-        state = RowState(peak, total.to(peak.dtype))
-        if not twice:
-            return start.merge(state).normaliser()
-        sinks = of_sinks(bound, start, peak=peak)
-        return (state if sinks is None else RowState(peak, state.total + sinks.total)).normaliser()
+        state = RowState(given.peak, total.to(given.peak.dtype))
+        sinks = of_sinks(bound, start, peak=given.peak)
+        return (state if sinks is None else RowState(state.peak, state.total + sinks.total)).normaliser()
 
     def probe(self, bound: Bound, probe: Probe, rows: slice, given: Normaliser) -> ProbeSums:
         """What a certificate of these rows is made of."""
@@ -81,12 +81,8 @@ class Native:
         if call.rounding.subtracted or not scores_do:
             given = self.normaliser(bound, rows)
             return given, self.fold(bound, wanted, rows, given)
-        shape, sinks = bound.shape, bound.sinks()
-        peak = torch.empty(shape.b, shape.h, rows.stop - rows.start)
-        given = Normaliser(peak, torch.empty_like(peak))
-        call.hold(peak=given.peak, logsum=given.logsum, peak_out=given.peak, logsum_out=given.logsum)
-        if sinks is not None:
-            call.hold(sinks=sinks.detach().contiguous())
+        given = _normalising(call, bound)
+        call.hold(peak=given.peak, logsum=given.logsum)
         return given, self._fold(call, bound, wanted, given, "both")
 
     def _fold(self, call: Call, bound: Bound, wanted: Wanted, given: Normaliser, name: str) -> States:
@@ -107,6 +103,16 @@ class Native:
         peak, logsum = given.peak.double(), given.logsum.double()
         stats = RowStats(peak, logsum, mass, plogp, mean, scatter, first, top)
         return States(stats, keys, None if sums is None else sums.finished(given))
+
+
+def _normalising(call: Call, bound: Bound) -> Normaliser:
+    """The normaliser of the rows of a call, in memory that the engine fills."""
+    peak, sinks = torch.empty(call.b, call.h, call.stop - call.first), bound.sinks()
+    given = Normaliser(peak, torch.empty_like(peak))
+    call.hold(peak_out=given.peak, logsum_out=given.logsum)
+    if sinks is not None:
+        call.hold(sinks=sinks.detach().contiguous())
+    return given
 
 
 def _weighing(bound: Bound, rows: slice, given: Normaliser) -> Call:
