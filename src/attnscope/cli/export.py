@@ -38,7 +38,7 @@ def command(
     run: int | None,
     batch: int,
 ) -> None:
-    """Write heads of a saved recording for a browser, an image viewer, pandas or NumPy.
+    """Write heads of a saved recording: a page, pictures, tables, arrays.
 
     Each file says what model, versions and certificates it is of. Weights are the model's own, float32; a
     head whose certificate was refused is not written.

@@ -58,7 +58,7 @@ def command(
     dtype: str | None,
     attention: str | None,
 ) -> None:
-    """Say what each head of a model does: its scores, beside a uniform head and shuffled tokens.
+    """Say what each head of a model does: scores, baselines, classes.
 
     MODEL is embedded, lesson, lesson-no-positions, a folder, a Hugging Face hub id, or the folder of a
     recording. Under torchrun the texts are divided among its processes, and the table is the same.

@@ -102,7 +102,7 @@ def command(
     dtype: str | None,
     attention: str | None,
 ) -> None:
-    """Record a model on a text or several, or while it writes, to a folder.
+    """Record a model on texts, or while it writes, to a folder.
 
     MODEL is embedded, lesson, lesson-no-positions, a folder, or a Hugging Face hub id. What it computes stays
     the same, bit for bit. `attnscope info FOLDER` and `attnscope app FOLDER` read what is written.
