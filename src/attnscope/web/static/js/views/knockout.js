@@ -27,6 +27,7 @@ class KnockOut {
   #turn = 0 // answers to an older question are dropped
   /** @type {{run: string, id: string}|null} */ #job = null
   /** @type {string} */ #shown = ''
+  /** @type {Knocked|null} what the page was told last */ #told = null
 
   /** @param {HTMLElement} el @param {(told: Knocked|null) => void} on */
   constructor(el, on) {
@@ -73,7 +74,14 @@ class KnockOut {
     this.#job = null
     this.#shown = ''
     put(this.said)
-    this.on(null)
+    this.#hand(null)
+  }
+
+  /** The page draws anew at each word from here: what it knows already is not said again. @param {Knocked|null} told */
+  #hand(told) {
+    if (told === this.#told) return
+    this.#told = told
+    this.on(told)
   }
 
   /** @param {boolean} cell the one weight, else the whole head */
@@ -113,6 +121,7 @@ class KnockOut {
   #refuse(problem) {
     this.#job = null
     this.#shown = 'refused'
+    this.#hand(null)
     put(this.said, h('p', { class: 'small bad', role: 'alert' }, `${problem.title}. `, problem.message, problem.hint && ` ${problem.hint}.`))
   }
 
@@ -126,7 +135,7 @@ class KnockOut {
       this.#shown = 'told'
       put(this.said, ...contents(told))
       this.said.scrollIntoView({ block: 'nearest' })
-      this.on(told)
+      this.#hand(told)
     } catch (error) {
       if (mine === this.#turn) this.#refuse(asProblem(error))
     }
