@@ -44,7 +44,7 @@ def test_what_cannot_be_saved_is_said_in_the_dialog(explore: Explore) -> None:
     )
 
 
-@pytest.mark.parametrize("width", [1440, 1024])
+@pytest.mark.parametrize("width", [1440, 1024, 390])
 def test_the_bar_has_room_for_it(width: int, explore: Explore) -> None:
     explore.page.set_viewport_size({"width": width, "height": 800})
     explore.open()
