@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from torch import Tensor
 
 from attnscope.recording import load
+from attnscope.recording.ondisk import OnDisk
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Said
@@ -112,6 +114,22 @@ def test_info_says_the_worst_figures_and_the_head_they_come_from(
     said = say("info", tmp_path / "look").out
     assert line in said
     assert "2 query heads share a key head" in said
+
+
+def test_info_reads_neither_q_nor_k_to_say_that_they_were_kept(
+    say: Say, hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts(say, "record", hub["llama"], "--text", "light", "--keep", "all", "-o", tmp_path / "look")
+    read, fetch = set[str](), OnDisk.fetch
+
+    def noted(shelf: OnDisk, name: str) -> Tensor:
+        read.add(name)
+        return fetch(shelf, name)
+
+    monkeypatch.setattr(OnDisk, "fetch", noted)
+    site = facts(say, "info", tmp_path / "look")["runs"][0]["sites"][0]
+    assert site["tensors"] == ["q", "k", "v", "out"]
+    assert read and not read & {"q", "k", "v", "out"}
 
 
 def test_info_names_the_heads_that_failed_with_their_reason(

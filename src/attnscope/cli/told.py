@@ -36,7 +36,7 @@ def site_facts(recording: Recording, site: Site) -> dict[str, Any]:
         "key_heads": site.key_heads,
         "kept": kept,
         "keep": site.keep,
-        "tensors": [name for name in ("q", "k", "v", "out") if site.shelf.tensor(name) is not None],
+        "tensors": [name for name in ("q", "k", "v", "out") if name in site.shelf.names],
         "tq": site.tq,
         "tk": site.tk,
         "offset": site.offset,

@@ -42,7 +42,7 @@ class Attention:
 def attention_of(site: Site, *, batch: int = 0) -> Attention:
     """One text of a site. Raises NotKept where a part of its rows needs q and k, and these were not kept."""
     rows = _rows(site, batch)
-    kept = {"q", "k"} <= {name for name in ("q", "k") if site.shelf.tensor(name) is not None}
+    kept = {"q", "k"} <= site.shelf.names
     if rows == slice(0, site.tq) and (site.shelf.summary is not None or not kept):
         summary = site.summary(batch)
     else:

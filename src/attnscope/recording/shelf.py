@@ -19,6 +19,10 @@ from attnscope.recording.calls import Calls
 class Shelf(Protocol):
     """What a site asks of its store; None is "not kept"."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the tensors that are kept, told without reading any."""
+
     def tensor(self, name: str) -> Tensor | None:
         """q, k, v or out, as the model handed it over."""
 
@@ -53,6 +57,11 @@ class InMemory:
     certificate: Certificate | None = field(default=None, repr=False)
     summary: Summary | None = field(default=None, repr=False)
     calls: Calls | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those of q, k, v and out that are kept."""
+        return frozenset(self.tensors)
 
     def tensor(self, name: str) -> Tensor | None:
         """q, k, v or out, or None."""
