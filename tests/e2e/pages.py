@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,6 +44,17 @@ class Opened:
     def texts(self, selector: str) -> list[str]:
         """Return what one reads in each of them."""
         return self.page.locator(selector).all_inner_texts()
+
+    def until(self, expression: str) -> None:
+        """Wait until this is true of the page.
+
+        wait_for_function looks again from inside the page, whose policy lets no text be run; it works only
+        where the first look finds what it waits for.
+        """
+        end = time.monotonic() + WAIT / 1_000
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < end, f"{expression}: not after {WAIT / 1_000:.0f} s"
+            self.page.wait_for_timeout(20)
 
     def state(self) -> dict[str, str]:
         """Return the query of the address bar, once it is at rest."""

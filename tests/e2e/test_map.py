@@ -170,7 +170,7 @@ def test_a_pressed_pixel_chooses_the_largest_cell_behind_it(page: Map) -> None:
     px = box["width"] / T
     page.page.mouse.click(box["x"] + NEEDLE[1] * px, box["y"] + NEEDLE[0] * px)
     page.settle()
-    page.page.wait_for_function("location.search.includes('j=317')")
+    page.until("location.search.includes('j=317')")
     assert page.state()["i"] == str(NEEDLE[0])
 
 
@@ -183,7 +183,7 @@ def test_what_left_the_view_is_given_up(page: Map) -> None:
         page.page.keyboard.press("+")
     page.page.wait_for_timeout(300)
     page.page.keyboard.press("0")
-    page.page.wait_for_function("document.querySelector('main').getAttribute('aria-busy') === 'false'")
+    page.until("document.querySelector('main').getAttribute('aria-busy') === 'false'")
     page.page.unroute("**/map/tiles/3/**")
     assert any("/map/tiles/3/" in url for url in given_up)
     page.complaints.clear()
@@ -221,7 +221,7 @@ def test_single_cells_are_shown_before_the_map_is_made(page: Map, weights: Tenso
     page.page.wait_for_selector(".sheet:not([data-blank])")
     expect(page.page.locator(".foot .said")).to_contain_text("Coarser pixels are being made: 512 of 1,400")
     drawn = "document.querySelector('#view > canvas').getContext('2d').getImageData(420, 320, 1, 1).data[3]"
-    page.page.wait_for_function(drawn)
+    page.until(drawn)
     assert float(page.text(".ro .w").split()[0][:8]) == pytest.approx(float(weights[NEEDLE]), abs=1e-6)
     assert page.page.locator(".largest").get_by_text("Looking for them…").is_visible()
     held.clear()
@@ -273,17 +273,17 @@ def test_on_a_narrow_screen_the_wheel_scrolls_the_page_until_the_map_is_pressed(
     assert box
     page.page.mouse.move(box["x"] + 200, box["y"] + 400)
     page.page.mouse.wheel(0, 200)
-    page.page.wait_for_function("scrollY > 100")
+    page.until("scrollY > 100")
     expect(page.page.locator("#view .hint")).to_be_visible()
     assert "view" not in page.state()
     page.page.evaluate("scrollTo(0, 0)")
     page.page.mouse.click(box["x"] + 200, box["y"] + 400)
     page.page.mouse.wheel(0, -200)
-    page.page.wait_for_function("location.search.includes('view=')")
+    page.until("location.search.includes('view=')")
     assert page.page.evaluate("scrollY") == 0
     for _ in range(3):
         page.page.mouse.wheel(0, 400)
-    page.page.wait_for_function("scrollY > 100")  # at the whole grid the wheel goes on to the page
+    page.until("scrollY > 100")  # at the whole grid the wheel goes on to the page
     assert "view" not in page.state()
 
 
