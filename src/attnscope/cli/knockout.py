@@ -1,4 +1,4 @@
-"""`attnscope knockout`: a model run on a text without a weight, some rows or a whole head."""
+"""`attnscope knockout`: a model run on a text without a weight, rows or a whole head."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def command(
     dtype: str | None,
     attention: str | None,
 ) -> None:
-    """Run a model on a text without a weight, some rows or a whole head.
+    """Run a model on a text without a weight, rows or a whole head.
 
     MODEL is embedded, lesson, lesson-no-positions, a folder, or a Hugging Face hub id. A row and a key are
     one weight; a row alone is the head's whole output there; neither is the whole head. That a knock-out of
