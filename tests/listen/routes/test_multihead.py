@@ -21,10 +21,7 @@ from tests.listen.routes.torch_layers import certified, fastpath, whole
 
 B, TQ, TK, WIDTH, HEADS = 3, 7, 11, 20, 2
 DTYPES = [torch.float32, torch.float64, torch.bfloat16]
-FLOAT32 = 4e-6
-"""What a weight of scores up to 16 may differ by: two orders of summing q.k differ by some last bits of a
-score, where peaks come from one engine and blocks of weights from another.
-"""
+FLOAT32 = 4e-6  # two engines sum q.k in two orders: last bits of scores up to 16
 
 MODULES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -181,8 +178,7 @@ def test_every_kind_of_module_is_read(name: str, same: bool, need_weights: bool)
     assert site.tk == TK + extra and site.offset == (0 if same else None)
     assert own is not None and certified(site) and recording.missing == []
     torch.testing.assert_close(whole(site), own.detach(), rtol=0, atol=FLOAT32)
-    q, k, v = projected(made, *given)
-    for ours, theirs in ((site.q, q), (site.k, k), (site.v, v)):
+    for ours, theirs in zip((site.q, site.k, site.v), projected(made, *given), strict=True):
         torch.testing.assert_close(ours.double(), theirs.detach(), rtol=0, atol=1e-5)
 
 
