@@ -2,10 +2,11 @@
 #pragma once
 #include <cstdint>
 
-constexpr int32_t ABI = 3;      // raised with every change of this file
+constexpr int32_t ABI = 4;      // raised with every change of this file
 constexpr int PANEL = 64;       // keys that are looked at together: as many as a word has bits
 constexpr int TILE = 6;         // rows of a register block
 constexpr int GROUP = 24;       // rows that are looked at together, whole register blocks
+constexpr int VALUES = 16;      // columns of values that are packed together
 
 enum Kind : int32_t { FLOAT32 = 0, BFLOAT16 = 1, FLOAT16 = 2, FLOAT64 = 3 };
 
@@ -89,4 +90,9 @@ struct Call {
   // the only keys that are looked at; weights (b h r col_stop - col_first), 0 where it is left as it was
   int64_t col_first, col_stop;
   float* weights;
+
+  // the output: v (b hk tk dv), and float32 of these rows, (b h r dv), its last axis dense; the normaliser is
+  // made with it, unless `peak` and `logsum` give it, as they must where weights are rounded
+  Array v, out;
+  int64_t dv;
 };

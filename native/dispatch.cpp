@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t PACKED = 1 << 26;     // numbers of packed keys held at a time, where one head has no more
 constexpr int64_t LITTLE = 1 << 21;     // numbers of packed keys whose memory a thread holds on to
 constexpr int64_t SMALL = 1 << 16;      // cells for which no thread is worth beginning
+constexpr int64_t FEW = 3;              // groups of rows for which keys are packed as they come, and not kept
 
 const Kernels* named(const char* name) {
 #if defined(__x86_64__)
@@ -47,7 +48,7 @@ struct Held {  // numbers on a cache line of their own
 };
 
 struct Memory {  // what one thread works in
-  Held<float> scores, scaled, q, lanes, top, bias, kept;
+  Held<float> scores, scaled, q, lanes, top, bias, kept, mixed, shown, panel;
   Held<double> probed, received, by_distance, shared_sum, shared_max;
   Held<int32_t> top_keys, marks;
   Held<Kept> kept_panels;
@@ -70,6 +71,9 @@ struct Memory {  // what one thread works in
         top(lanes_of + GROUP * top_step(call, lanes_of)),
         bias(PANEL),
         kept(keeping * GROUP * PANEL),
+        mixed(GROUP * wide_of(call)),
+        shown(GROUP * wide_of(call)),
+        panel(panel_size(call)),
         probed(GROUP * probe_columns(call)),
         received(call.want_keys ? call.key_count : 0),
         by_distance(call.bins),
@@ -80,7 +84,7 @@ struct Memory {  // what one thread works in
         kept_panels(keeping) {
     room = {scores.data, call.along_count && !call.plain ? scaled.data : nullptr, q.data, lanes.data,
             probed.data, top.data, top_keys.data, top_step(call, lanes_of), bias.data, marks.data,
-            kept.data, kept_panels.data};
+            kept.data, kept_panels.data, mixed.data, shown.data, panel.data};
     std::fill_n(received.data, call.want_keys ? call.key_count : 0, 0.0);
     std::fill_n(by_distance.data, call.bins, 0.0);
     std::fill_n(shared_sum.data, call.block ? call.block_cols : 0, 0.0);
@@ -106,6 +110,7 @@ struct Run {
   }
 
   Keys keys_of(const Where& at) const {
+    if (!packed) return {nullptr, panel};
     const int64_t own = key_head(at.b * call.h + at.h) - key_head(heads_from);
     return {packed + own * panels * panel_size(call), panel};
   }
@@ -206,7 +211,7 @@ void run_heads(const Run& run) {
   }
   const int64_t first = run.key_head(run.heads_from), last = run.key_head(run.heads_stop - 1);
   const int64_t all = (last - first + 1) * run.panels, size = panel_size(call);
-  in_threads(threads, [&](int64_t n) {
+  if (run.packed) in_threads(threads, [&](int64_t n) {
     for (int64_t at = all * n / threads, stop = all * (n + 1) / threads; at < stop;) {
       const int64_t head = first + at / run.panels, panel = at % run.panels;
       const int64_t count = std::min(run.panels - panel, stop - at);
@@ -237,11 +242,12 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
   const int64_t panel = least / PANEL, panels = most > least ? (most - 1) / PANEL + 1 - panel : 0;
   const int64_t group = call.h / call.hk, size = std::max<int64_t>(1, panels * panel_size(call));
   const int64_t key_heads = std::max<int64_t>(1, std::min(PACKED / size, call.b * call.hk));
-  const bool little = size * key_heads <= LITTLE;
+  const bool few = pass != BOTH && (rows + GROUP - 1) / GROUP * group <= FEW;  // both keeps its panels
+  const bool little = !few && size * key_heads <= LITTLE;
   thread_local std::unique_ptr<Held<float>> held;  // getting new memory costs a short call more than filling it
   if (little && !held) held = std::make_unique<Held<float>>(LITTLE);
-  const Held<float> own(little ? 0 : size * key_heads);
-  float* packed = little ? held->data : own.data;
+  const Held<float> own(little || few ? 0 : size * key_heads);
+  float* packed = few ? nullptr : little ? held->data : own.data;
   for (int64_t from = 0; from < heads; from += key_heads * group)
     run_heads({call, pass, kernels, from, std::min(from + key_heads * group, heads), panel, panels,
                (rows + GROUP - 1) / GROUP, packed});

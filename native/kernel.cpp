@@ -2,6 +2,7 @@
 // Nothing here or in what it includes may come from the C++ library: its inline functions would be compiled
 // for this instruction set, and the linker could take them for all.
 #include "fold.h"
+#include "output.h"
 
 namespace {
 
@@ -27,6 +28,7 @@ struct Weigh {
 
 void group(const Call& call, Pass pass, const Where& at, const Keys& keys, Room& room, Sums& sums) {
   if (pass == NORMALISE) return normalise(call, at, keys, room);
+  if (pass == OUTPUT) return output(call, at, keys, room);
   if (pass != WEIGH) return fold(call, at, keys, room, sums, pass == BOTH);
   Weigh use{call, at, room, (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first};
   walk(call, at, keys, room, use);

@@ -28,6 +28,9 @@ struct Room {
   int32_t* marks; // one for each panel, and one
   float* kept;    // of both passes at once: GROUP x PANEL scores for each panel that a group sees
   Kept* panels;
+  float* mixed;   // GROUP x values
+  float* shown;   // the same, of those that are no finite numbers
+  float* panel;   // one panel, where keys are packed as they come
 };
 
 // A panel that a group of rows sees, between the two passes.
@@ -37,12 +40,14 @@ struct Kept {
   uint64_t seen[GROUP];
 };
 
-// The keys of one key head, packed: for each panel HEAD numbers, then d x PANEL, then along_count x PANEL.
+// The keys of one key head, packed: for each panel HEAD numbers, then d x PANEL, then along_count x PANEL, then
+// its values, VALUES columns after VALUES columns.
 constexpr int64_t HEAD = 16;
-inline int64_t panel_size(const Call& call) { return HEAD + PANEL * (call.d + call.along_count); }
+inline int64_t wide_of(const Call& call) { return (call.dv + VALUES - 1) / VALUES * VALUES; }
+inline int64_t panel_size(const Call& call) { return HEAD + PANEL * (call.d + call.along_count + wide_of(call)); }
 
 struct Keys {
-  const float* packed;  // from panel `first` on
+  const float* packed;  // from panel `first` on; null where each panel is packed when it is looked at
   int64_t first;
 };
 
@@ -50,7 +55,7 @@ struct Where {
   int64_t b, h, row, count;  // `count` rows of one head from `row` on
 };
 
-enum Pass : int32_t { NORMALISE = 0, FOLD = 1, WEIGH = 2, BOTH = 3 };
+enum Pass : int32_t { NORMALISE = 0, FOLD = 1, WEIGH = 2, BOTH = 3, OUTPUT = 4 };
 
 struct Kernels {
   const char* name;

@@ -4,6 +4,17 @@
 
 namespace {
 
+// Raises a peak to the largest of a row's scores in a panel; returns what is relative to the old one times what
+// is relative to the new.
+inline double rise(const float* scores, float& peak) {
+  V most = load(scores);
+  for (int c = LANES; c < PANEL; c += LANES) most = larger(most, load(scores + c));
+  const float here = largest(most), old = peak;
+  if (!(here > old)) return 1.0;
+  peak = here;
+  return old == -__builtin_inff() ? 0.0 : __builtin_exp((double)old - here);
+}
+
 struct Normalise {
   const Call& call;
   Room& room;
@@ -27,15 +38,7 @@ struct Normalise {
 
   void take(int64_t r, const float* scores) {
     const float none = -__builtin_inff();
-    if (!at_peak) {
-      V most = load(scores);
-      for (int c = LANES; c < PANEL; c += LANES) most = larger(most, load(scores + c));
-      const float here = largest(most);
-      if (here > peak[r]) {
-        total[r] *= peak[r] == none ? 0.0 : __builtin_exp((double)peak[r] - here);
-        peak[r] = here;
-      }
-    }
+    if (!at_peak) total[r] *= rise(scores, peak[r]);
     const V top = all(peak[r] == none ? 0.0f : peak[r]);
     V sums{};
     for (int c = 0; c < PANEL; c += LANES) {
@@ -47,9 +50,10 @@ struct Normalise {
   }
 };
 
-// The normaliser of a row from what its keys made, its learned sink included.
-void conclude(const Call& call, int64_t h, int64_t out, float peak, double total) {
-  const float none = -__builtin_inff();
+// The normaliser of a row from what its keys made, its learned sink included; returns the weight of a score that
+// equals the peak of the keys.
+double conclude(const Call& call, int64_t h, int64_t out, float peak, double total) {
+  const float none = -__builtin_inff(), keys = peak;
   if (call.sinks) {
     const float sink = call.sinks[h], top = sink > peak ? sink : peak;
     total = peak == none ? total : total * __builtin_exp((double)peak - top);
@@ -59,6 +63,8 @@ void conclude(const Call& call, int64_t h, int64_t out, float peak, double total
   if (total != total && peak < __builtin_inff()) peak = __builtin_nanf("");
   call.peak_out[out] = peak;
   call.logsum_out[out] = peak == none && total == total ? 0.0f : (float)__builtin_log(total);
+  if (total == 0.0) return 0.0;
+  return (keys == peak ? 1.0 : __builtin_exp((double)keys - peak)) / total;
 }
 
 void normalise(const Call& call, const Where& at, const Keys& keys, Room& room) {

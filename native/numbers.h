@@ -117,4 +117,26 @@ inline float float_of(const void* data, int64_t at, int32_t kind) {
   }
 }
 
+// LANES numbers that lie one after the other.
+inline V several_of(const void* data, int64_t at, int32_t kind) {
+  if (kind == FLOAT32) return load(static_cast<const float*>(data) + at);
+  typedef uint16_t S __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+  if (kind == BFLOAT16) {
+    const S raw = *reinterpret_cast<const S*>(static_cast<const uint16_t*>(data) + at);
+    return floats(__builtin_convertvector(raw, I) << 16);
+  }
+#if defined(__AVX512F__)
+  if (kind == FLOAT16)
+    return (V)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)(static_cast<const uint16_t*>(data) + at)));
+#elif defined(__F16C__) && !defined(ATTNSCOPE_WIDE)
+  if (kind == FLOAT16)
+    return (V)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(static_cast<const uint16_t*>(data) + at)));
+#endif
+  V found;
+  for (int n = 0; n < LANES; n++) found[n] = float_of(data, at + n, kind);
+  return found;
+}
+
+inline bool is_finite(float x) { return x - x == 0.0f; }
+
 }  // namespace

@@ -8,13 +8,16 @@ namespace {
 constexpr int WIDE = LANES * ACROSS;  // keys of a register block
 
 struct Head {  // what a panel begins with
-  uint64_t valid, lost;
+  uint64_t valid, lost, wild;  // wild: keys of which a value is no finite number
 };
 
 inline Head& head_of(float* panel) { return *reinterpret_cast<Head*>(panel); }
 inline const Head& head_of(const float* panel) { return *reinterpret_cast<const Head*>(panel); }
 inline const float* keys_of(const float* panel) { return panel + HEAD; }
 inline const float* along_of(const Call& call, const float* panel) { return panel + HEAD + PANEL * call.d; }
+inline const float* values_of(const Call& call, const float* panel) {
+  return panel + HEAD + PANEL * (call.d + call.along_count);
+}
 
 // One number as the product takes it; q may be multiplied by the scale first, in its own dtype.
 inline float taken(float x, const Call& call, bool scaled) {
@@ -22,6 +25,36 @@ inline float taken(float x, const Call& call, bool scaled) {
   V one = rounded(all(x), how.inputs);
   if (scaled && how.q_first) one = rounded(rounded(one * all(call.scale), how.q_scaled), how.q_again);
   return one[0];
+}
+
+// The values of `count` keys from key `first` on; returns which of them are no finite numbers.
+uint64_t pack_values(const Call& call, int64_t b, int64_t hk, int64_t first, int64_t count, float* into) {
+  const int64_t* stride = call.v.stride;
+  const int64_t at = b * stride[0] + hk * stride[1] + first * stride[2];
+  uint64_t wild = 0;
+  for (int64_t from = 0; from < call.dv; from += VALUES, into += VALUES * PANEL) {
+    const int64_t held = call.dv - from < VALUES ? call.dv - from : VALUES;
+    for (int64_t c = 0; c < PANEL; c++) {
+      float* row = into + c * VALUES;
+      const int64_t place = at + c * stride[2] + from * stride[3];
+      if (c >= count) {
+        for (int n = 0; n < VALUES; n += LANES) store(row + n, V{});
+      } else if (held == VALUES && stride[3] == 1) {
+        for (int n = 0; n < VALUES; n += LANES) store(row + n, several_of(call.v.data, place + n, call.v.kind));
+      } else {
+        for (int64_t n = 0; n < VALUES; n++)
+          row[n] = n < held ? float_of(call.v.data, place + n * stride[3], call.v.kind) : 0.0f;
+      }
+      for (int n = 0; n < VALUES; n += LANES) {
+        const V value = load(row + n);
+        const I bad = ~(magnitude(value) < all(__builtin_inff()));
+        if (!any(bad)) continue;
+        wild |= 1ull << c;
+        store(row + n, bad ? V{} : value);
+      }
+    }
+  }
+  return wild;
 }
 
 void pack(const Call& call, int64_t b, int64_t hk, int64_t panel, int64_t stop, float* into) {
@@ -58,6 +91,7 @@ void pack(const Call& call, int64_t b, int64_t hk, int64_t panel, int64_t stop, 
       const float* from = call.along + ((b * call.hk + hk) * call.along_count + m) * call.tk + first;
       for (int64_t c = 0; c < PANEL; c++) along[m * PANEL + c] = c < count ? from[c] : 0.0f;
     }
+    head_of(into).wild = call.dv ? pack_values(call, b, hk, first, count, along + PANEL * call.along_count) : 0;
   }
 }
 

@@ -149,7 +149,8 @@ void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& 
     open += room.marks[panel];
     if (!open) continue;
     const int64_t first = panel * PANEL;
-    const float* packed = keys.packed + (panel - keys.first) * size;
+    const float* packed = keys.packed ? keys.packed + (panel - keys.first) * size : room.panel;
+    if (!keys.packed) pack(call, at.b, at.h / (call.h / call.hk), panel, panel + 1, room.panel);
     uint64_t seen[GROUP], some = 0;
     const uint64_t open_to = head_of(packed).valid & below(call.col_stop - first) & ~below(call.col_first - first);
     for (int64_t r = 0; r < at.count; r++) {

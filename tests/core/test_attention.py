@@ -14,9 +14,11 @@ from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.attention import attention, path
 from attnscope.core.bias import KeyBias
 from attnscope.core.dense import steps
+from attnscope.core.engine import chosen
 from attnscope.core.scoring import Scoring, as_scoring
 
 REAL = torch.arange(13) < 9
+OURS = "tiles" if isinstance(chosen(), str) else "native"
 
 
 @pytest.mark.parametrize(
@@ -28,17 +30,17 @@ REAL = torch.arange(13) < 9
         (masks.window(None, None), "sdpa"),
         (masks.padding(REAL), "sdpa"),
         (Scoring(scale=0.3, offset=4), "sdpa"),
-        (masks.padding(torch.zeros(13, dtype=torch.bool)), "tiles"),
-        (masks.causal() & masks.padding(REAL), "tiles"),
-        (masks.window(3), "tiles"),
-        (Scoring(mask=masks.causal(), offset=2), "tiles"),
+        (masks.padding(torch.zeros(13, dtype=torch.bool)), OURS),
+        (masks.causal() & masks.padding(REAL), OURS),
+        (masks.window(3), OURS),
+        (Scoring(mask=masks.causal(), offset=2), OURS),
         (Scoring(mask=masks.causal(), offset=12), "sdpa"),
-        (Scoring(softcap=3.0), "tiles"),
-        (Scoring(sinks=torch.zeros(6)), "tiles"),
-        (Scoring(bias=KeyBias(torch.zeros(2, 13))), "tiles"),
-        (Scoring(arithmetic=Arithmetic(scores=torch.bfloat16)), "tiles"),
-        (Scoring(scale=0.0), "tiles"),
-        (Scoring(mask=masks.causal(), scale=-1.0), "tiles"),
+        (Scoring(softcap=3.0), OURS),
+        (Scoring(sinks=torch.zeros(6)), OURS),
+        (Scoring(bias=KeyBias(torch.zeros(2, 13))), OURS),
+        (Scoring(arithmetic=Arithmetic(scores=torch.bfloat16)), OURS),
+        (Scoring(scale=0.0), OURS),
+        (Scoring(mask=masks.causal(), scale=-1.0), OURS),
     ],
 )
 def test_the_kernel_takes_what_it_can_express(make, scoring: Scoring | masks.Mask | None, want: str) -> None:
@@ -55,7 +57,14 @@ def test_numbers_that_are_not_finite_do_not_go_to_a_kernel_that_leaks_them(
     """Case 7: F.scaled_dot_product_attention lets a hidden NaN through."""
     inputs = make()
     getattr(inputs, where)[1, 2, 3, 0] = math.nan
-    assert path(as_scoring(mask).bind(inputs.q, inputs.k), inputs.v) == "tiles"
+    assert path(as_scoring(mask).bind(inputs.q, inputs.k), inputs.v) == OURS
+
+
+def test_a_rule_and_float64_go_over_tiles(make) -> None:
+    q, k, v = make()
+    ruled = as_scoring(masks.rule(lambda b, h, i, j: (i + j) % 2 == 0))
+    assert path(ruled.bind(q, k), v) == "tiles"
+    assert path(as_scoring(masks.window(3)).bind(q.double(), k.double()), v.double()) == "tiles"
 
 
 def test_a_decode_step_sees_every_key_and_goes_to_the_kernel(make) -> None:

@@ -1,28 +1,32 @@
-"""The out of the oracle without its grid: PyTorch's fused kernel where it can say it, our tiles elsewhere."""
+"""The out of the oracle without its grid: by the native engine, by PyTorch's fused kernel, or over tiles."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from attnscope.core.engine import native_of
 from attnscope.core.mask import Mask
 from attnscope.core.mix import all_finite, as_given
+from attnscope.core.native.engine import Native
 from attnscope.core.scoring import Bound, Scoring, as_scoring, check_values
 from attnscope.core.tiled import by_tiles
 from attnscope.shapes import Key, Out, Query, Value
 
-Path = Literal["sdpa", "tiles"]
+Path = Literal["native", "sdpa", "tiles"]
 
 
 def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None) -> Out:
     """softmax(q @ k^T * scale) @ v, (b h tq dv) in v's dtype, in O(T) memory.
 
-    Full, causal and padded scorings go to F.scaled_dot_product_attention, in the dtype of q, k and v; all
-    others, and those in which that kernel would let a hidden NaN through or divide by nothing, go over tiles
-    in float32 (float64 for float64). Under autograd the memory is that of the path taken: the kernel's own,
-    and O(T) on tiles, where each block of rows is computed again in the backward pass.
+    Full, causal and padded scorings go to F.scaled_dot_product_attention, in the dtype of q, k and v. All
+    others, and those in which that kernel would let a hidden NaN through or divide by nothing, go in float32
+    through the native engine where it takes them, else over tiles, in float32 too (float64 for float64).
+    Under autograd there is no native engine, and memory is that of the path taken: the kernel's own, and O(T)
+    on tiles, where each block of rows is computed again in the backward pass.
 
     >>> import torch
     >>> from attnscope.core.masks import window
@@ -34,11 +38,21 @@ def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None)
     """
     bound = as_scoring(scoring).bind(q, k)
     check_values(bound, v)
-    return _by_kernel(bound, v) if path(bound, v) == "sdpa" else by_tiles(bound, v)
+    if _kernel_can(bound, v):
+        return _by_kernel(bound, v)
+    native = native_of(bound, v)
+    return by_tiles(bound, v) if native is None else _by_native(native, bound, v)
 
 
 def path(bound: Bound, v: Value) -> Path:
-    """Which way `attention` goes for this call: "sdpa" or "tiles"."""
+    """Which way `attention` goes for this call: "native", "sdpa" or "tiles"."""
+    if _kernel_can(bound, v):
+        return "sdpa"
+    return "tiles" if native_of(bound, v) is None else "native"
+
+
+def _kernel_can(bound: Bound, v: Tensor) -> bool:
+    """Whether F.scaled_dot_product_attention can say this call, and lets nothing hidden through."""
     scoring, shape, seen = bound.scoring, bound.shape, bound.visible
     plain = (
         scoring.bias is None
@@ -47,16 +61,14 @@ def path(bound: Bound, v: Value) -> Path:
         and scoring.arithmetic is None
     )
     if not plain or not all(shape) or not v.shape[-1] or bound.scale <= 0:
-        return "tiles"
+        return False
     if seen.full:
-        return "sdpa"
+        return True
     hides_safely = all_finite(bound.k) and all_finite(v)
     if shape.tq == shape.tk and bound.offset == 0 and seen.causal:
-        return "sdpa" if hides_safely else "tiles"
+        return hides_safely
     by_key = seen.valid is not None and seen.rule is None and seen.spans_are_full()
-    if by_key and hides_safely and seen.valid is not None and bool(seen.valid.any(dim=-1).all()):
-        return "sdpa"
-    return "tiles"
+    return by_key and hides_safely and seen.valid is not None and bool(seen.valid.any(dim=-1).all())
 
 
 def _by_kernel(bound: Bound, v: Tensor) -> Tensor:
@@ -71,3 +83,12 @@ def _by_kernel(bound: Bound, v: Tensor) -> Tensor:
         return scaled_dot_product_attention(
             q, k, v, attn_mask=keys, is_causal=causal, scale=bound.scale, enable_gqa=shape.h != shape.hk
         )
+
+
+def _by_native(native: Native, bound: Bound, v: Tensor) -> Tensor:
+    """The native engine's pass, block of rows after block of rows."""
+    shape = bound.shape
+    out = torch.empty(shape.b, shape.h, shape.tq, v.shape[-1])
+    for rows in native.blocks(bound):
+        native.output(bound, v, rows, out[:, :, rows])
+    return out.to(v.dtype)

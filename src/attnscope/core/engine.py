@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 from attnscope.core.mask import Mask
 from attnscope.core.native.call import can_take
@@ -25,8 +26,8 @@ from attnscope.errors import EngineError
 from attnscope.shapes import Key, Query
 
 __all__ = [
-    "Engine", "Name", "Native", "States", "Tiles", "Wanted", "chosen", "engine_of", "normaliser",
-    "normaliser_of", "one_after_another", "using",
+    "Engine", "Name", "Native", "States", "Tiles", "Wanted", "chosen", "engine_of", "native_of",
+    "normaliser", "normaliser_of", "one_after_another", "using",
 ]  # fmt: skip
 
 Name = Literal["torch", "native"]
@@ -40,6 +41,12 @@ def engine_of(bound: Bound) -> Engine:
     """
     found = chosen()
     return Tiles() if isinstance(found, str) or not can_take(bound) else Native(found)
+
+
+def native_of(bound: Bound, *more: Tensor) -> Native | None:
+    """The native engine where it is there and takes the call, and what else takes part (its v), else None."""
+    found = chosen()
+    return None if isinstance(found, str) or not can_take(bound, *more) else Native(found)
 
 
 def chosen() -> Library | str:

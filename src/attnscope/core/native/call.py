@@ -68,6 +68,7 @@ class Call(ctypes.Structure):
         *((name, _DOUBLES) for name in ("probe_sums", "probe_tilts", "probe_squares")),
         ("probe_largest", _FLOATS), ("probe_lost", _BYTES),
         ("col_first", _INT), ("col_stop", _INT), ("weights", _FLOATS),
+        ("v", Array), ("out", Array), ("dv", _INT),
     ]  # fmt: skip
 
     def hold(self, **tensors: Tensor) -> None:
@@ -83,11 +84,16 @@ class Call(ctypes.Structure):
         return held
 
 
-def can_take(bound: Bound) -> bool:
-    """Whether the native engine knows all of this call: spans and no rule, on the CPU, in float32."""
+def can_take(bound: Bound, *more: Tensor) -> bool:
+    """Whether the native engine knows all of this call: spans and no rule, on the CPU, in float32.
+
+    more: what else takes part, as its v does.
+    """
     how = bound.arithmetic
     steps = (how.products, how.scores)
-    tensors = [bound.q, bound.k, bound.visible.lo]
+    tensors = [bound.q, bound.k, bound.visible.lo, *more]
+    if bound.scoring.sinks is not None:
+        tensors.append(bound.scoring.sinks)
     if bound.scoring.bias is not None:
         tensors.append(_values(bound.scoring.bias))
     return (

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attnscope.core.keystats import KeyStats
-from attnscope.core.native.call import Call, call_of, is_exact
+from attnscope.core.native.call import Array, Call, call_of, is_exact
 from attnscope.core.native.counts import seen_of_blocks, seen_of_keys
 from attnscope.core.native.library import Library
 from attnscope.core.normaliser import RowState, of_sinks
@@ -84,6 +84,19 @@ class Native:
         given = _normalising(call, bound)
         call.hold(peak=given.peak, logsum=given.logsum)
         return given, self._fold(call, bound, wanted, given, "both")
+
+    def output(self, bound: Bound, v: Tensor, rows: slice, into: Tensor) -> Normaliser:
+        """Writes the out of these rows into float32 memory (b h r dv), and gives the normaliser it made."""
+        call = call_of(bound, rows)
+        if is_exact(call):
+            given = _normalising(call, bound)
+        else:  # weights are rounded as the model rounds them, which needs the final normaliser first
+            given = self.normaliser(bound, rows)
+            call.hold(peak=given.peak.contiguous(), logsum=given.logsum.contiguous())
+        call.v, call.out, call.dv = Array.of(v.detach()), Array.of(into), v.shape[-1]
+        call.held.extend((v, into))
+        self._library.run(call, "output")
+        return given
 
     def _fold(self, call: Call, bound: Bound, wanted: Wanted, given: Normaliser, name: str) -> States:
         rows = slice(call.first, call.stop)

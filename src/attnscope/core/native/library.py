@@ -13,13 +13,13 @@ from pathlib import Path
 from attnscope.core.native.call import Call
 from attnscope.errors import EngineError
 
-ABI = 3
+ABI = 4
 """What the library must say of itself: the number in native/call.h, raised with each change of it."""
 
 SETS = ("avx512", "avx2", "plain")
 """Instruction sets, the widest first; NEON is the plain one of its machines."""
 
-PASSES = {"normalise": 0, "fold": 1, "weigh": 2, "both": 3}
+PASSES = {"normalise": 0, "fold": 1, "weigh": 2, "both": 3, "output": 4}
 
 
 class Library:

@@ -1,0 +1,147 @@
+// The output: weights times values, in one pass over the keys. What is mixed is relative to the peak so far,
+// and multiplied down where that rises; the normaliser of each row comes with it.
+#pragma once
+#include "normalise.h"
+#include "weights.h"
+
+namespace {
+
+// Vectors of values beside each other in a register block that takes no more rows than it must.
+template <int ROWS>
+constexpr int values_across() { return ACROSS * together(ROWS); }
+constexpr int LEFT = ACROSS * LANES < VALUES ? ACROSS : VALUES / LANES;  // what is left goes in these steps
+
+inline int64_t place_of(int64_t column) { return column / VALUES * VALUES * PANEL + column % VALUES; }
+
+// mixed * fade + weights . values, of ROWS rows, keys `from` up to `stop` of a panel, VECTORS from `column` on.
+// The sums of a panel begin at 0, so that rounding does not grow with the keys.
+template <int ROWS, int VECTORS>
+inline void mix(const float* weights, const float* values, int64_t column, int64_t from, int64_t stop,
+                const float* fade, float* mixed, int64_t wide) {
+  V sums[ROWS][VECTORS] = {};
+  const float* at[VECTORS];
+  for (int x = 0; x < VECTORS; x++) at[x] = values + place_of(column + x * LANES);
+  for (int64_t c = from; c < stop; c++) {
+    V value[VECTORS];
+    for (int x = 0; x < VECTORS; x++) value[x] = load(at[x] + c * VALUES);
+    for (int r = 0; r < ROWS; r++) {
+      const V own = all(weights[r * PANEL + c]);
+      for (int x = 0; x < VECTORS; x++) sums[r][x] = fma(own, value[x], sums[r][x]);
+    }
+  }
+  for (int r = 0; r < ROWS; r++)
+    for (int x = 0; x < VECTORS; x++) {
+      float* into = mixed + r * wide + column + x * LANES;
+      store(into, fma(load(into), all(fade[r]), sums[r][x]));
+    }
+}
+
+template <int ROWS>
+inline void mix_all(const float* weights, const float* values, int64_t from, int64_t stop, const float* fade,
+                    float* mixed, int64_t wide) {
+  constexpr int MANY = values_across<ROWS>();
+  int64_t column = 0;
+  for (; column + MANY * LANES <= wide; column += MANY * LANES)
+    mix<ROWS, MANY>(weights, values, column, from, stop, fade, mixed, wide);
+  for (; column < wide; column += LEFT * LANES)
+    mix<ROWS, LEFT>(weights, values, column, from, stop, fade, mixed, wide);
+}
+
+struct Output {
+  const Call& call;
+  const Where& at;
+  Room& room;
+  int64_t out, wide;
+  bool known;  // the normaliser: where weights are rounded they need it
+  uint32_t wild = 0;  // rows that see a value that is no finite number
+  float peak[GROUP], fade[GROUP];
+  double total[GROUP];
+
+  void operator()(const float* packed, int64_t first, const uint64_t* seen) {
+    const float* values = values_of(call, packed);
+    for (int64_t tile = 0; tile < at.count; tile += TILE) {
+      const int rows = at.count - tile < TILE ? (int)(at.count - tile) : TILE;
+      uint64_t here = 0;
+      for (int r = 0; r < rows; r++) here |= seen[tile + r];
+      if (!here) continue;
+      for (int r = 0; r < rows; r++) take(tile + r, seen[tile + r]);
+      mix_rows(rows, tile, values, __builtin_ctzll(here), PANEL - __builtin_clzll(here));
+    }
+    const uint64_t none = head_of(packed).wild;
+    for (int64_t r = 0; none && r < at.count; r++)
+      for (uint64_t here = seen[r] & none; here; here &= here - 1) show(r, first + __builtin_ctzll(here));
+  }
+
+  // From a row's scores to its weights, in their place: final ones, or relative to the peak so far.
+  void take(int64_t r, uint64_t seen) {
+    alignas(64) float logs[PANEL];
+    float* scores = room.scores + r * PANEL;
+    fade[r] = 1.0f;
+    if (!seen) {
+      for (int c = 0; c < PANEL; c += LANES) store(scores + c, V{});
+      return;
+    }
+    if (known) return weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen, scores, logs);
+    const double faded = rise(scores, peak[r]);
+    fade[r] = (float)faded;
+    const V top = all(peak[r] == -__builtin_inff() ? 0.0f : peak[r]);
+    V sums{};
+    for (int c = 0; c < PANEL; c += LANES) {
+      V gone = load(scores + c) - top;
+      const V weight = exponential(gone);
+      sums += weight;
+      store(scores + c, weight);
+    }
+    total[r] = total[r] * faded + sum(sums);
+  }
+
+  void mix_rows(int rows, int64_t tile, const float* values, int64_t from, int64_t stop) {
+    const float *weights = room.scores + tile * PANEL, *less = fade + tile;
+    float* mixed = room.mixed + tile * wide;
+    switch (rows) {
+      case 1: return mix_all<1>(weights, values, from, stop, less, mixed, wide);
+      case 2: return mix_all<2>(weights, values, from, stop, less, mixed, wide);
+      case 3: return mix_all<3>(weights, values, from, stop, less, mixed, wide);
+      case 4: return mix_all<4>(weights, values, from, stop, less, mixed, wide);
+      case 5: return mix_all<5>(weights, values, from, stop, less, mixed, wide);
+      default: return mix_all<6>(weights, values, from, stop, less, mixed, wide);
+    }
+  }
+
+  // Packed values hold 0 in place of NaN and inf: these go to the rows that see them, whatever their weight.
+  void show(int64_t r, int64_t key) {
+    float* shown = room.shown + r * wide;
+    if (!(wild >> r & 1))
+      for (int64_t n = 0; n < wide; n++) shown[n] = 0.0f;
+    wild |= 1u << r;
+    const int64_t* stride = call.v.stride;
+    const int64_t from = at.b * stride[0] + at.h / (call.h / call.hk) * stride[1] + key * stride[2];
+    for (int64_t n = 0; n < call.dv; n++) {
+      const float value = float_of(call.v.data, from + n * stride[3], call.v.kind);
+      if (!is_finite(value)) shown[n] += value;
+    }
+  }
+
+  void finish() {
+    const int64_t* stride = call.out.stride;
+    float* whole = const_cast<float*>(static_cast<const float*>(call.out.data));
+    for (int64_t r = 0; r < at.count; r++) {
+      const float share = known ? 1.0f : (float)conclude(call, at.h, out + r, peak[r], total[r]);
+      const float *mixed = room.mixed + r * wide, *shown = room.shown + r * wide;
+      float* into = whole + at.b * stride[0] + at.h * stride[1] + (at.row + r - call.first) * stride[2];
+      for (int64_t n = 0; n < call.dv; n++) into[n] = mixed[n] * share;
+      for (int64_t n = 0; (wild >> r & 1) && n < call.dv; n++) into[n] += shown[n];
+    }
+  }
+};
+
+void output(const Call& call, const Where& at, const Keys& keys, Room& room) {
+  const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
+  Output use{call, at, room, out, wide_of(call), call.peak != nullptr, 0, {}, {}, {}};
+  for (int64_t r = 0; r < at.count; r++) use.peak[r] = -__builtin_inff();
+  for (int64_t n = 0; n < GROUP * use.wide; n++) room.mixed[n] = 0.0f;
+  walk(call, at, keys, room, use);
+  use.finish();
+}
+
+}  // namespace
