@@ -13,7 +13,9 @@ from attnscope import record
 from attnscope.core.fold import summarize
 from attnscope.models.opened import open_recording
 from attnscope.recording import load
+from attnscope.recording.ondisk import OnDisk
 from attnscope.web import views as views_module
+from attnscope.web.results import result_of
 from attnscope.web.views import Views, pictures
 
 T = 150
@@ -45,6 +47,24 @@ def test_opening_it_sums_nothing_up_again(folder: Path, monkeypatch: pytest.Monk
     assert views.sides(0, 1)["received"].shape == (T,)
 
 
+def test_opening_it_reads_what_is_shown_of_every_head_and_no_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, fetch = set[str](), OnDisk.fetch
+
+    def noted(shelf: OnDisk, name: str) -> Tensor:
+        read.add(name)
+        return fetch(shelf, name)
+
+    monkeypatch.setattr(OnDisk, "fetch", noted)
+    (look,) = open_recording(folder, name="look")
+    views = Views(look)
+    result_of(views)
+    views.thumbnails()
+    shown = {name for name in read if not name.startswith(("mask.", "certificate."))}
+    assert shown == {f"summary.{name}" for name in ("block_max", "block_seen", "entropy", "largest")}
+
+
 def test_what_was_kept_is_what_the_whole_head_says(folder: Path) -> None:
     site = load(folder).site(0)
     kept = site.shelf.summary
@@ -52,4 +72,5 @@ def test_what_was_kept_is_what_the_whole_head_says(folder: Path) -> None:
     fresh = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, block=3)
     for name in ("entropy", "largest", "received", "received_mean", "first", "block_sum", "block_max"):
         assert torch.equal(getattr(kept, name), getattr(fresh, name)), name
-    assert torch.equal(pictures(site, kept), pictures(site, fresh))
+    drawn = (pictures(site, one.block_max, one.block_seen) for one in (kept, fresh))
+    assert torch.equal(*drawn)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from attnscope.models.tokens import of_text
+from attnscope.models.tokens import FIELDS, of_text
 from attnscope.recording import Recording, Site
 from attnscope.recording.places import Places, first_of, places_of, side_of
 
@@ -70,7 +70,9 @@ def _numbered(at: int) -> dict[str, Any]:
     return {**of_text(-1, str(at)).to_dict(), "kind": "place", "spoken": f"position {at}"}
 
 
-def _whole(token: Mapping[str, Any], at: int) -> dict[str, Any]:
+def _whole(token: Mapping[str, Any], at: int) -> Mapping[str, Any]:
     """Return a token with every field that a page asks for."""
+    if token.keys() >= FIELDS and token["spoken"]:
+        return token
     text = str(token["text"])
     return {**of_text(-1, text).to_dict(), "spoken": text or f"position {at}", **token}

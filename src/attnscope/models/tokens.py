@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, Literal
 
 Kind = Literal["text", "space", "newline", "tab", "byte", "special"]
 
 _NEWLINES = frozenset("\n\r\v\f\x85\u2028\u2029")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_TEXTS = 2**14  # texts of tokens of which is remembered how they are spoken: a long text has few
 _SPOKEN = {" ": "space", "\n": "newline", "\r": "carriage return", "\t": "tab", "\u00a0": "no-break space"}
 
 
@@ -47,7 +49,11 @@ class Token:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in FIELDS}
+
+
+FIELDS = frozenset(one.name for one in fields(Token))
+"""What a token says of itself."""
 
 
 def of_text(token_id: int, text: str, *, continues: bool = False) -> Token:
@@ -106,6 +112,7 @@ def special(token_id: int, name: str) -> Token:
     return Token(token_id, name, "special", None, False, f"special token {name.strip('<>[]|')}")
 
 
+@lru_cache(maxsize=_TEXTS)
 def speak(text: str) -> str:
     """Return `text` as words for a screen reader: runs of white space and invisible characters by name."""
     words: list[str] = []
@@ -124,6 +131,7 @@ def speak(text: str) -> str:
     return " ".join(words)
 
 
+@lru_cache(maxsize=_TEXTS)
 def _kind(text: str) -> Kind:
     characters = set(text)
     if not characters:

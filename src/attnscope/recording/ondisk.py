@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -24,7 +25,13 @@ from attnscope.recording.calls import Calls
 from attnscope.recording.files import CHANGED, broken, digest
 from attnscope.recording.header import Header, read_header
 from attnscope.recording.manifest import NAME, checksum_in
-from attnscope.recording.packing import ALIGNED, unpack_calls, unpack_record, unpack_scoring
+from attnscope.recording.packing import (
+    ALIGNED,
+    unpack_calls,
+    unpack_fields,
+    unpack_record,
+    unpack_scoring,
+)
 from attnscope.recording.strips import bytes_of
 
 KINDS: dict[str, type] = {
@@ -169,6 +176,24 @@ class OnDisk:
         """The summary made at the call, where one was kept."""
         summary: Summary | None = self._record("summary", "Summary")
         return summary
+
+    def summed(self, *names: str) -> Mapping[str, Any] | None:
+        """Some fields of the summary by their names; no tensor of another one is read. Raises
+        BrokenRecording.
+        """
+        if "summary" not in self.stored:
+            return None
+        there = self.header.tensors
+        sums: Mapping[str, Any] = self._built(
+            "summary",
+            lambda plain: unpack_fields(KINDS, "Summary", plain, "summary", self.fetch, there, wanted=names),
+        )
+        return sums
+
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors come to lie."""
+        return torch.device("cpu")
 
     @cached_property
     def calls(self) -> Calls | None:

@@ -191,12 +191,30 @@ def unpack_record(
 
     Raises KeyError, TypeError or ValueError.
     """
+    return kinds[kind](**unpack_fields(kinds, kind, plain, prefix, fetch, names))
+
+
+def unpack_fields(
+    kinds: Mapping[str, type],
+    kind: str,
+    plain: Mapping[str, Any],
+    prefix: str,
+    fetch: Fetch,
+    names: Container[str],
+    *,
+    wanted: Container[str] | None = None,
+) -> dict[str, Any]:
+    """The fields of such a dataclass, those that are `wanted` alone where that is told: no tensor of another
+    is fetched. Raises what unpack_record() raises.
+    """
     given: dict[str, Any] = {}
     for one in fields(kinds[kind]):
+        if wanted is not None and one.name not in wanted:
+            continue
         value, name = plain.get(one.name, _TENSOR), f"{prefix}.{one.name}"
         if value is _TENSOR and name not in names and one.default is not MISSING:
-            continue
-        if value is _TENSOR:
+            given[one.name] = one.default
+        elif value is _TENSOR:
             given[one.name] = fetch(name)
         elif isinstance(value, dict) and "dtype" in value:
             given[one.name] = DTYPES[value["dtype"]]
@@ -204,7 +222,7 @@ def unpack_record(
             given[one.name] = unpack_record(kinds, value["record"], value["fields"], name, fetch, names)
         else:
             given[one.name] = _frozen(value)
-    return kinds[kind](**given)
+    return given
 
 
 def _frozen(value: Any) -> Any:

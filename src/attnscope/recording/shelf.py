@@ -4,9 +4,11 @@ it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from attnscope.core.certificate import Certificate
@@ -42,6 +44,15 @@ class Shelf(Protocol):
     def summary(self) -> Summary | None:
         """The summary made at the call, where one was kept."""
 
+    def summed(self, *names: str) -> Mapping[str, Any] | None:
+        """Some fields of the summary by their names, told without reading the others; None where no summary
+        was kept.
+        """
+
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors lie, told without reading any."""
+
     @property
     def calls(self) -> Calls | None:
         """The calls of a joined site, None where it is one call."""
@@ -66,3 +77,12 @@ class InMemory:
     def tensor(self, name: str) -> Tensor | None:
         """q, k, v or out, or None."""
         return self.tensors.get(name)
+
+    def summed(self, *names: str) -> Mapping[str, Any] | None:
+        """Some fields of the summary by their names."""
+        return None if self.summary is None else {name: getattr(self.summary, name) for name in names}
+
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors lie."""
+        return self.normaliser.peak.device

@@ -44,7 +44,7 @@ def visible_of(site: Site) -> Visible | None:
         return None
     kept = site.heads if site.kept is None else len(site.kept)
     sizes = (site.batch, kept, site.tq, site.tk)
-    return mask.bind(*sizes, site.offset or 0, site.normaliser.peak.device)
+    return mask.bind(*sizes, site.offset or 0, site.shelf.device)
 
 
 def sight_of(site: Site, *, batch: int = 0) -> Sight:
@@ -60,8 +60,9 @@ def sight_of(site: Site, *, batch: int = 0) -> Sight:
     lo, hi = (edge[0] for edge in of_heads)
     padding = _unseen(spans.lo, spans.hi, site, batch)
     some = hi > lo
-    first = lo.masked_fill(~some, site.tk).amin(dim=-1)
-    end = hi.masked_fill(~some, 0).amax(dim=-1)
+    first = lo[:, 0]  # sorted, and empty ones stand last
+    ends = hi.masked_fill(~some, 0)
+    end = ends[:, 0] if ends.shape[-1] == 1 else ends.amax(dim=-1)  # of one alone amax takes a millisecond
     seeing = some.any(dim=-1)
     own = torch.arange(site.tq, device=lo.device) + (site.offset or 0)
     real = seeing.clone()

@@ -8,9 +8,6 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from torch import Tensor
-
-from attnscope.core.fold import Summary
 from attnscope.recording import Site
 from attnscope.web.axes import Axes
 from attnscope.web.views import Views, not_drawn
@@ -81,27 +78,29 @@ def _site(views: Views, place: int, axes: Axes) -> dict[str, Any]:
         "dtype": str(site.dtype).removeprefix("torch."),
         "bit_exact": site.bit_exact,
         "allowed": limits,
-        "entropy": [_entropy(site, views.summary(place), head, batch) for head in range(site.heads)],
+        "entropy": _entropies(views, place),
         "certificate": [verdict_of(site, head, batch) for head in range(site.heads)],
         **views.told(place),
     }
 
 
-def _entropy(site: Site, summary: Summary | None, head: int, batch: int) -> float | None:
-    if summary is None or not _is_kept(site, head):
-        return None
-    at, row = site.head_at(head), batch if summary.entropy.shape[0] > 1 else 0
-    return _mean(summary.entropy[row, at], summary.largest[row, at])
+def _entropies(views: Views, place: int) -> list[float | None]:
+    """Return the mean entropy of each head over the rows that see a key; None where no row does, and of heads
+    that were not kept.
+    """
+    site, sums = views.sites[place], views.sums(place, "entropy", "largest")
+    if sums is None:
+        return [None] * site.heads
+    row = views.look.batch if sums["entropy"].shape[0] > 1 else 0
+    entropy, seeing = sums["entropy"][row].double(), sums["largest"][row] > 0  # (h tq)
+    means = (entropy.where(seeing, 0.0).sum(-1) / seeing.sum(-1)).tolist()
+    kept = range(site.heads) if site.kept is None else site.kept
+    found = dict(zip(kept, map(_number, means), strict=True))
+    return [found.get(head) for head in range(site.heads)]
 
 
 def _is_kept(site: Site, head: int) -> bool:
     return site.kept is None or head in site.kept
-
-
-def _mean(entropy: Tensor, largest: Tensor) -> float | None:
-    """Return the mean entropy of the rows that see a key; None where no row does."""
-    seeing = largest > 0
-    return _number(float(entropy[seeing].double().mean())) if bool(seeing.any()) else None
 
 
 def seal_of(site: Site, head: int, batch: int) -> dict[str, Any]:

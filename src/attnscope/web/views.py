@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ class Views:
     """The views of one look; sites are numbered as in its recording."""
 
     look: Look
-    _summaries: dict[int, Summary | None] = field(default_factory=dict, repr=False, init=False)
+    _made: dict[int, Summary] = field(default_factory=dict, repr=False, init=False)
     _sights: dict[int, Sight] = field(default_factory=dict, repr=False, init=False)
     _pictures: dict[int, Tensor] = field(default_factory=dict, repr=False, init=False)
     _maps: Maps = field(init=False, repr=False)
@@ -63,31 +64,37 @@ class Views:
         return {}
 
     def prepare(self, place: int) -> None:
-        """Make what is asked of every head of a site, in one walk: its summary and its small picture."""
+        """Make what is asked of every head of a site: its small picture, and in one walk its sums where they
+        were not kept. Of a recording on disk no more is read than that.
+        """
         site = self.sites[place]
         self._sights[place] = sight = sight_of(site, batch=self.look.batch)
-        if not_drawn(site) is not None:
-            kept = site.summary(self.look.batch) if site.shelf.summary is not None else None
-            self._summaries[place] = kept
-            nothing = torch.full((site.heads, 1, 1), math.nan)
-            drawn = kept is not None and kept.block_max is not None
-            self._pictures[place] = pictures(site, kept) if kept is not None and drawn else nothing
-            return
-        whole, block = site.shelf.summary, block_of(site.tq, site.tk)
-        if whole is None or (block is not None and whole.block_max is None):
+        blocks, block = site.shelf.summed("block_max", "block_seen"), block_of(site.tq, site.tk)
+        drawn = not_drawn(site) is None
+        if drawn and (blocks is None or (block is not None and blocks["block_max"] is None)):
             whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, top=0, block=block)
-        self._pictures[place] = pictures(site, whole, self.look.batch)
+            self._made[place] = whole
+            blocks = {"block_max": whole.block_max, "block_seen": whole.block_seen}
+        if blocks is None or not (drawn or blocks["block_max"] is not None):
+            self._pictures[place] = torch.full((site.heads, 1, 1), math.nan)
+        else:
+            self._pictures[place] = pictures(site, **blocks, batch=self.look.batch)
         first, end = sight.rows or (0, site.tq)
-        if (first, end) != (0, site.tq):
+        if drawn and (first, end) != (0, site.tq):
             of_text = slice(first, end)  # padded queries are no part of any sum
-            whole = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, rows=of_text, top=0)
-        self._summaries[place] = whole
+            self._made[place] = summarize(
+                site.q, site.k, site.scoring, normaliser=site.normaliser, rows=of_text, top=0
+            )
 
-    def summary(self, place: int) -> Summary | None:
-        """Return the summary of a site over the rows that stand for text, (b h ...); None where none is."""
+    def sums(self, place: int, *names: str) -> Mapping[str, Any] | None:
+        """Return sums of a site over the rows that stand for text, (b h ...), by their names in a Summary;
+        None where there are none.
+        """
         if place not in self._sights:
             self.prepare(place)
-        return self._summaries[place]
+        if place in self._made:
+            return {name: getattr(self._made[place], name) for name in names}
+        return self.sites[place].shelf.summed(*names)
 
     def sight(self, place: int) -> Sight:
         """Return what the rows of a site see."""
@@ -97,7 +104,7 @@ class Views:
 
     def picture_of(self, place: int) -> Tensor:
         """Return the small pictures of a site's heads (heads rows cols)."""
-        self.summary(place)
+        self.sight(place)
         return self._pictures[place]
 
     def thumbnails(self) -> Tensor:
@@ -132,12 +139,12 @@ class Views:
     def sides(self, place: int, head: int) -> dict[str, Tensor]:
         """Return what stands along a heatmap's sides: per query and per key."""
         site = self.certified(place, head)
-        summary, at = self.summary(place), site.head_at(head)
-        if summary is None:
+        sums, at = self.sums(place, "start", *SIDES), site.head_at(head)
+        if sums is None:
             raise Refusal(409, f"{site.name} has no sums", wanted="They were not kept")
-        row = self.look.batch if summary.entropy.shape[0] > 1 else 0
-        sides = {name: values[row, at].float() for name, values in _side_values(summary).items()}
-        return {name: _over_all(values, summary.start, site, name) for name, values in sides.items()}
+        row = self.look.batch if sums["entropy"].shape[0] > 1 else 0
+        sides = {name: sums[name][row, at].float() for name in SIDES}
+        return {name: _over_all(values, sums["start"], site, name) for name, values in sides.items()}
 
     def cell(self, place: int, head: int, i: int, j: int) -> dict[str, Any]:
         """Return the arithmetic of one cell as JSON values, its part in the value mix beside the rest."""
@@ -218,22 +225,21 @@ def refused(site: Site, head: int, batch: int = 0) -> Refusal | None:
     )
 
 
-def pictures(site: Site, summary: Summary, batch: int = 0) -> Tensor:
+def pictures(site: Site, block_max: Tensor | None, block_seen: Tensor | None, *, batch: int = 0) -> Tensor:
     """Return the small pictures of every head of a site (heads rows cols), NaN of one refused or not kept.
 
-    A short text's picture is its grid; a longer one's is the largest weight of each of the summary's blocks.
+    A short text's picture is its grid; a longer one's is the largest weight of each of a summary's blocks.
     """
     kept = range(site.heads) if site.kept is None else site.kept
     drawn = [head for head in kept if refused(site, head, batch) is None]
-    if summary.block_max is None:
+    if block_max is None or block_seen is None:
         every = slice(0, site.tq), slice(0, site.tk)
         found = torch.full((site.heads, site.tq, site.tk), math.nan)
         for head in drawn:
             found[head] = weights_of(site, head, *every, batch=batch)
         return found
-    maxima = summary.block_max[batch if summary.block_max.shape[0] > 1 else 0].float()
-    counts = torch.as_tensor(summary.block_seen)
-    seen = (counts[batch if counts.shape[0] > 1 else 0] > 0).expand_as(maxima)
+    maxima = block_max[batch if block_max.shape[0] > 1 else 0].float()
+    seen = (block_seen[batch if block_seen.shape[0] > 1 else 0] > 0).expand_as(maxima)
     blocks = torch.where(seen, maxima, HIDDEN)
     found = torch.full((site.heads, *blocks.shape[1:]), math.nan)
     for head in drawn:
@@ -251,17 +257,8 @@ def _over_all(values: Tensor, start: int, site: Site, name: str) -> Tensor:
 
 
 PER_KEY = ("received", "received_mean")
-
-
-def _side_values(summary: Summary) -> dict[str, Tensor]:
-    return {
-        "entropy": summary.entropy,
-        "largest": summary.largest,
-        "first": summary.first,
-        "sink": summary.sink,
-        "received": summary.received,
-        "received_mean": summary.received_mean,
-    }
+SIDES = ("entropy", "largest", "first", "sink", *PER_KEY)
+"""What stands along the sides of a heatmap, by the names of a Summary."""
 
 
 def _nbytes(site: Site) -> int:
