@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from attnscope.comparison import compare
+from attnscope.listen import record
 from attnscope.models import open_model
 
 A, B = "the cat sat on the mat.", "the black cat, the mat!"
@@ -26,7 +28,7 @@ def test_a_list_ranks_the_heads_and_says_how_they_were_aligned(say: Any, two: tu
     found = compare(*two)
     assert (said.code, said.err) == (0, "")
     lines = said.out.splitlines()
-    assert lines[0].startswith("A: ") and lines[1].startswith("B: ")
+    assert lines[0].startswith(f"A: {two[0]}, ") and lines[1].startswith(f"B: {two[1]}, ")
     first = found.heads[0]
     assert lines[2] == (
         f"aligned by token: {first.rows} rows compared, {first.rows_a} of A and {first.rows_b} of B "
@@ -45,7 +47,7 @@ def test_a_file_holds_every_head(by: str, say: Any, two: tuple[Path, Path], tmp_
         out = tmp_path / name
         said = say("compare", *two, "--align", "position", "--by", by, "-o", out)
         assert (said.code, said.out) == (0, f"{out}: 6 heads\n")
-    rows = list(csv.DictReader((tmp_path / "list.csv").read_text("utf-8").splitlines()))
+    rows = list(csv.DictReader((tmp_path / "list.csv").read_text("utf-8").splitlines()[1:]))
     told = json.loads((tmp_path / "list.json").read_text("utf-8"))["heads"]
     for one, row, entry in zip(found, rows, told, strict=True):
         assert (int(row["layer"]), int(row["head"]), float(row["mean"])) == (one.layer, one.head, one.mean)
@@ -107,6 +109,28 @@ def test_words_that_do_not_go_together_are_refused(
 ) -> None:
     said = say("compare", *two, *words)
     assert said.code == 2 and sentence in " ".join(said.err.split())
+
+
+def test_two_runs_of_one_recording_are_told_apart(say: Any, folder: Path, tmp_path: Path) -> None:
+    assert say("record", folder, "--text", A, "--text", B, "-o", tmp_path / "both").code == 0
+    said = say("compare", tmp_path / "both", tmp_path / "both", "--run", 0, "--run-b", 1, "--csv")
+    alone = compare(tmp_path / "both", tmp_path / "both", run=(0, 1))
+    rows = list(csv.DictReader(said.out.splitlines()))
+    assert [float(row["mean"]) for row in rows] == [one.mean for one in alone.heads]
+    lines = say("compare", tmp_path / "both", tmp_path / "both", "--run-b", 0).out.splitlines()
+    assert [line.split(", ")[1] for line in lines[:2]] == ["run 1", "run 0"]
+
+
+def test_two_texts_of_a_batch_are_compared(say: Any, tmp_path: Path) -> None:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, batch_first=True).eval()
+    with torch.no_grad(), record(layer) as batch:
+        layer(torch.randn(2, 5, 8))
+    batch.save(tmp_path / "batch")
+    said = say("compare", tmp_path / "batch", tmp_path / "batch", "--batch-b", 1, "--json")
+    wanted = compare(batch, batch, batch=(0, 1))
+    assert [one["mean"] for one in json.loads(said.out)["heads"]] == [one.mean for one in wanted.heads]
+    lines = say("compare", tmp_path / "batch", tmp_path / "batch", "--batch", 1).out.splitlines()
+    assert lines[0].split(", ")[1] == "text 1" and float(lines[4].split()[2]) == 0
 
 
 def test_what_is_not_there_is_named(say: Any, two: tuple[Path, Path], tmp_path: Path) -> None:

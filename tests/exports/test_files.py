@@ -81,8 +81,9 @@ def test_pandas_reads_the_csv_and_the_parquet_alike(recording: Recording, tmp_pa
     pandas = pytest.importorskip("pandas")
     parquet = pytest.importorskip("pyarrow.parquet")
     read = pandas.read_csv(
-        write(recording, tmp_path / "h.csv", 2, 1), comment="#", dtype={"weight": "float32"}
-    )
+        write(recording, tmp_path / "h.csv", 2, 1), comment="#", keep_default_na=False,
+        dtype={"weight": "float32"},
+    )  # fmt: skip
     path = write(recording, tmp_path / "h.parquet", 2, 1)
     same = pandas.read_parquet(path)
     assert list(read.columns) == list(same.columns)
@@ -92,6 +93,18 @@ def test_pandas_reads_the_csv_and_the_parquet_alike(recording: Recording, tmp_pa
     assert same["weight"].dtype == np.float32
     assert torch.equal(dense(same.to_dict("records"), 1), recording.site(2).weights(1))
     sealed(parquet.read_schema(path).metadata[b"attnscope"].decode(), 1)
+
+
+def test_tokens_that_look_like_nothing_or_a_sign_are_read_as_they_are(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    words = ["nan", "NA", "null", "", "#", '"a"', "a,b", "a\r\nb", "1.0", "שלום", "👩‍👧", "e\u0301", "\t"]
+    layer, x = torch.nn.MultiheadAttention(4, 1, batch_first=True), torch.randn(1, len(words), 4)
+    with ats.record(layer, tokens=words) as odd, torch.no_grad():
+        layer(x, x, x, need_weights=False)
+    read = pandas.read_csv(write(odd, tmp_path / "odd.csv"), comment="#", keep_default_na=False)
+    assert read["key"].tolist() == words * len(words)
+    with np.load(write(odd, tmp_path / "odd.npz")) as held:
+        assert held["keys"].tolist() == words
 
 
 def test_without_pyarrow_parquet_says_what_to_install(

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnscope.cli.forms import counted, seed_option
+
 if TYPE_CHECKING:
     from attnscope.core.proof import Call, Proof
     from attnscope.lesson import Table
@@ -21,14 +23,7 @@ _PARTS = ("attnscope", "torch", "transformers")
 
 
 @click.command()
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Draw other random numbers for the calls.",
-)
+@seed_option("Draw other random numbers for the calls.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(*, seed: int, as_json: bool) -> int:
     """Say which engine computes here, and prove what it computes.
@@ -114,7 +109,7 @@ def _machine_lines(facts: dict[str, Any]) -> list[str]:
     versions = ", ".join(f"{name} {held or 'not installed'}" for name, held in facts["versions"].items())
     return [
         f"{versions}; {facts['machine']}",
-        f"engine: {facts['engine']}{set_}, {_counted(facts['threads'], 'thread')}",
+        f"engine: {facts['engine']}{set_}, {counted(facts['threads'], 'thread')}",
         f"library: {facts['library']}" if facts["why"] is None else f"no native engine: {facts['why']}",
     ]
 
@@ -134,11 +129,7 @@ def _table(proofs: Sequence[Proof]) -> Table:
 
 def _conclusion(proofs: Sequence[Proof], took: float) -> str:
     held = sum(proof.holds for proof in proofs)
-    said = f"{held} of {_counted(len(proofs), 'call')} equal to the whole grid in float64, in {took:.1f} s"
+    said = f"{held} of {counted(len(proofs), 'call')} equal to the whole grid in float64, in {took:.1f} s"
     if held == len(proofs):
         return said
     return f"{said}. What FAILS must not be trusted on this machine; please report it with this output."
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

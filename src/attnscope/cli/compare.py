@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnscope.cli.forms import counted, form_options
 from attnscope.cli.progress import line
-from attnscope.cli.sites import site_of
+from attnscope.cli.sites import recording_options, site_of
 from attnscope.cli.texts import once
 
 if TYPE_CHECKING:
@@ -51,12 +51,10 @@ _PAIR = re.compile(r"(\d{1,5})\.(\d{1,5})=(\d{1,5})\.(\d{1,5})")
     "--scale", type=click.Choice(["log", "linear"]), default="log", show_default=True,
     help="Of the picture: how a number becomes a colour.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--run", type=int, metavar="R", help="Which run of each, counted from 0. Default: the last.")
+@form_options
+@recording_options
 @click.option("--run-b", type=int, metavar="R", help="Which run of B, where it is another.")
-@click.option("--batch", type=int, default=0, show_default=True, metavar="T", help="Which text of each.")
-@click.option("--batch-b", type=int, metavar="T", help="Which text of B, where it is another.")
+@click.option("--batch-b", type=int, metavar="B", help="Which text of B, where it is another.")
 def command(
     *,
     a: str,
@@ -69,8 +67,7 @@ def command(
     head: int | None,
     out: str | None,
     scale: str,
-    as_json: bool,
-    as_csv: bool,
+    form: str | None,
     run: int | None,
     run_b: int | None,
     batch: int,
@@ -82,9 +79,9 @@ def command(
     or in two precisions. Two runs or texts of one recording are compared by naming it twice. Heads are ranked
     by the total variation of their rows: 0 for equal rows, 1 for rows that share nothing.
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
-    form = _form(out, drawn=site is not None or head is not None)
+    if form is not None and out is not None:
+        raise click.UsageError(f"--{form} prints, and -o writes a file: one of the two is wanted.")
+    form = form or _form(out, drawn=site is not None or head is not None)
     if (site is None) != (head is None):
         raise click.UsageError("--site and --head go together.")
     if site is not None and out is None:
@@ -95,19 +92,25 @@ def command(
 
     from attnscope.comparison.compare import compared
     from attnscope.comparison.side import side_of
+    from attnscope.errors import RecordingError
+    from attnscope.gpt.files import place_of
 
+    path = None if out is None else place_of(out, RecordingError)
     sides = (
         side_of(a, run, batch),
         side_of(b, run if run_b is None else run_b, batch if batch_b is None else batch_b),
     )
-    if site is not None and head is not None and out is not None:
-        _draw(sides, align, named, site, head, out, scale)
+    if site is not None and head is not None and path is not None:
+        _draw(sides, align, named, site, head, path, scale)
         return
     found = compared(*sides, align, pairs=named, progress=line())
-    if out is not None:
-        _write(found, by, out, form)
+    if path is not None:
+        _write(found, by, path, form)
+    elif form:
+        click.echo(_encoded(found, by, form), nl=False)
     else:
-        _print(found, by, number, "json" if as_json else "csv" if as_csv else "")
+        _print(found, (a, b), by, number)
+    _left_out(found)
 
 
 def _form(out: str | None, *, drawn: bool) -> str:
@@ -135,16 +138,15 @@ def _draw(
     named: list[tuple[Head, Head]] | None,
     site: str,
     head: int,
-    out: str,
-    scale: str,
+    path: Path,
+    scale: Any,
 ) -> None:
-    from attnscope.cli.contrast import draw
     from attnscope.cli.rows import check_head
     from attnscope.comparison.compare import Aligned
     from attnscope.comparison.pairing import pairs_of
     from attnscope.errors import RecordingError
-    from attnscope.gpt.files import home_made, write_whole
-    from attnscope.lesson.drawing import png, svg
+    from attnscope.exports.compared import picture
+    from attnscope.gpt.files import write_new
 
     chosen = site_of(sides[0].run, site)
     check_head(chosen, head)
@@ -153,34 +155,24 @@ def _draw(
         raise RecordingError(
             f"Head {head} of {chosen.name} has no fellow in the second recording", hint="Name it with --pair"
         )
-    path = home_made(out, RecordingError)
-    made = draw(sides, pairs[0], Aligned(*sides, align).contrast(pairs[0]), scale)
-    form = png if path.suffix.lower() == ".png" else svg
-    write_whole(path, form(made), RecordingError)
+    contrast = Aligned(*sides, align).contrast(pairs[0])
+    form: Any = path.suffix.lower().removeprefix(".")
+    write_new(path, picture(sides, pairs[0], contrast, form, scale), RecordingError)
     click.echo(f"{path}: {pairs[0]}")
 
 
-def _write(found: Comparison, by: str, out: str, form: str) -> None:
+def _write(found: Comparison, by: str, path: Path, form: str) -> None:
     from attnscope.errors import RecordingError
-    from attnscope.gpt.files import home_made, write_whole
+    from attnscope.gpt.files import write_new
 
-    path = home_made(out, RecordingError)
-    text = _csv(found, by) if form == "csv" else _json(found, by)
-    write_whole(path, text.encode(), RecordingError)
-    click.echo(f"{path}: {len(found.heads):,} heads")
-    _left_out(found)
+    write_new(path, _encoded(found, by, form, sealed=True).encode(), RecordingError)
+    click.echo(f"{path}: {counted(len(found.heads), 'head')}")
 
 
-def _print(found: Comparison, by: str, number: int, form: str) -> None:
-    if form == "json":
-        click.echo(_json(found, by), nl=False)
-        return
-    if form == "csv":
-        click.echo(_csv(found, by), nl=False)
-    else:
-        for said in _lines(found, by, number):
-            click.echo(said)
-    _left_out(found)
+def _encoded(found: Comparison, by: str, form: str, *, sealed: bool = False) -> str:
+    from attnscope.exports.compared import csv_list, json_list
+
+    return csv_list(found, by, sealed=sealed) if form == "csv" else json_list(found, by)
 
 
 def _left_out(found: Comparison) -> None:
@@ -188,25 +180,22 @@ def _left_out(found: Comparison) -> None:
         click.echo(f"left out: {said}", err=True)
 
 
-def _json(found: Comparison, by: str) -> str:
-    from dataclasses import replace
-
-    told = replace(found, heads=tuple(found.ordered(by))).to_dict()
-    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
-
-
-def _csv(found: Comparison, by: str) -> str:
-    from dataclasses import asdict
-
-    from attnscope.cli.printing import csv_of
-
-    lines = [asdict(one) for one in found.ordered(by)]
-    return csv_of(list(lines[0]), [[_plain(value) for value in one.values()] for one in lines])
+def _print(found: Comparison, folders: tuple[str, str], by: str, number: int) -> None:
+    for letter, folder, side in zip("AB", folders, found.sides, strict=True):
+        click.echo(f"{letter}: {_name(folder, side)}")
+    for said in _lines(found, by, number):
+        click.echo(said)
 
 
-def _plain(value: Any) -> Any:
-    """Return what stands in a table: nothing for a row or a mean that is not there."""
-    return "" if value is None or value != value else value
+def _name(folder: str, side: Side) -> str:
+    """Return what a side is called: its folder, which run and text where there are several, its model."""
+    runs, texts = len(side.recording.runs), max(site.batch for site in side.run.sites)
+    which = [
+        f"{what} {at}"
+        for what, at, of in (("run", side.run.index, runs), ("text", side.batch, texts))
+        if of > 1
+    ]
+    return ", ".join([folder, *which, side.label])
 
 
 def _lines(found: Comparison, by: str, number: int) -> list[str]:
@@ -229,13 +218,10 @@ def _lines(found: Comparison, by: str, number: int) -> list[str]:
         for one in heads[:number]
     )  # fmt: skip
     first = heads[0]
-    told = [
-        f"A: {found.label_a}",
-        f"B: {found.label_b}",
-        _aligned_by(found.how, first.rows, first.rows_a, first.rows_b),
-    ]
-    more = [f"{len(heads) - number:,} heads more; -n says how many"] if len(heads) > number else []
-    return [*told, *aligned(Table("", columns, rows)), *more]
+    told = _aligned_by(found.how, first.rows, first.rows_a, first.rows_b)
+    rest = len(heads) - number
+    more = [f"{counted(rest, 'head')} more; -n says how many"] if rest > 0 else []
+    return [told, *aligned(Table("", columns, rows)), *more]
 
 
 def _aligned_by(how: str, rows: int, alone_a: int, alone_b: int) -> str:

@@ -22,7 +22,7 @@ _FORMS = ("html", "png", "svg", "csv", "parquet", "npz")
 @click.option("--rows", metavar="A:B", help="Queries A to B - 1 alone. Default: all.")
 @click.option("--cols", metavar="C:D", help="Keys C to D - 1 alone; not for .html. Default: all.")
 @click.option(
-    "--limit", type=click.FloatRange(min=0.1), metavar="MB",
+    "--limit", type=click.FloatRange(0.1, 1e6), metavar="MB",
     help="The largest .html; what has no room is named. Default: 5.",
 )  # fmt: skip
 @recording_options
@@ -46,6 +46,8 @@ def command(
     form = Path(out).suffix.lower().removeprefix(".")
     if form not in _FORMS:
         raise click.UsageError(f"-o {out}: a name in .{', .'.join(_FORMS[:-1])} or .{_FORMS[-1]} is wanted.")
+    if limit is not None and limit != limit:
+        raise click.UsageError("--limit is not a number; megabytes are wanted, such as 20.")
     for name, given in (("cols", cols), ("limit", limit)):
         if given is not None and (form == "html") != (name == "limit"):
             raise click.UsageError(f"--{name} does not go with .{form}.")

@@ -1,4 +1,4 @@
-"""What a command prints for programs instead of for people: --json or --csv."""
+"""What several commands share: --json and --csv, --seed, and a number with its noun."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+
+
+def seed_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what adds --seed to a command, 0 where it is not given."""
+    return click.option(
+        "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, metavar="N", help=help
+    )
+
+
+def counted(number: int, word: str) -> str:
+    """Return so many of a thing in words: 1 head, 2 heads."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def form_options(command: Callable[..., Any]) -> Callable[..., Any]:

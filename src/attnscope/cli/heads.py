@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnscope.cli.forms import seed_option
 from attnscope.cli.progress import line
 from attnscope.cli.texts import model_options, once, read_text
 
@@ -35,10 +36,7 @@ SHOWN = ("previous_token", "induction_stripe", "duplicate_token", "sink", "entro
     "--draws", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
     help="Texts of random tokens, of each of two kinds.",
 )  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, metavar="N",
-    help="Of all that is drawn.",
-)  # fmt: skip
+@seed_option("Of all that is drawn.")
 @click.option(
     "--folder",
     metavar="DIR",
@@ -81,13 +79,11 @@ def command(
 
 def _path(out: str) -> Path:
     from attnscope.errors import RecordingError
-    from attnscope.gpt.files import home_made
+    from attnscope.gpt.files import place_of
 
-    path = home_made(out, RecordingError)
+    path = place_of(out, RecordingError)
     if path.suffix.lower() not in (".csv", ".json", ".parquet", ".html"):
         raise click.UsageError(f"-o {out}: a name in .csv, .json, .parquet or .html is wanted.")
-    if not path.parent.is_dir():
-        raise click.UsageError(f"-o {out}: there is no folder {path.parent}.")
     return path
 
 

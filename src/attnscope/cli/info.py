@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnscope.cli.forms import counted
+
 if TYPE_CHECKING:
     from attnscope.recording import Places, Recording, Run
 
@@ -91,7 +93,7 @@ def _lines(facts: dict[str, Any], quick: bool) -> list[str]:
     lines += [f"{stack}: {_places_line(places)}" for stack, places in facts["places"].items()]
     for run in facts["runs"]:
         sizes = f"{run['rows']:,} rows, {run['columns']:,} columns"
-        lines.append(f"run {run['index']}: {len(run['sites'])} calls of attention, {sizes}")
+        lines.append(f"run {run['index']}: {counted(len(run['sites']), 'call')} of attention, {sizes}")
         for site in run["sites"]:
             lines += [f"  {_site_line(site)}", *(f"      {line}" for line in _details(site))]
     lines += [f"not shown: {one['name']}: {one['reason']}" for one in facts["missing"]]

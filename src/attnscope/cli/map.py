@@ -60,18 +60,20 @@ def command(
 
     from attnscope.cli.rows import check_head
     from attnscope.errors import RecordingError
+    from attnscope.exports.about import about
     from attnscope.exports.picture import Wish, draw
-    from attnscope.gpt.files import home_made, write_whole
+    from attnscope.gpt.files import place_of, write_new
     from attnscope.lesson.drawing import png, svg
     from attnscope.maps import Pyramid, of_site
 
     check_head(chosen, head)
     wish = Wish(stretch(rows, chosen.tq, "rows"), stretch(cols, chosen.tk, "cols"), reduce, scale)
-    path = home_made(out, RecordingError)
+    path = place_of(out, RecordingError)
     pyramid = Pyramid(of_site(chosen, head, batch=batch))
     show = line()
     if show is not None:
         pyramid.build(lambda done, total: show(f"row {done:,} of {total:,}", done, total))
     made = draw(opened, chosen, pyramid, wish, head=head, batch=batch)
-    write_whole(path, (png if form == "png" else svg)(made), RecordingError)
+    seal = about(opened, [(chosen, head)], batch=batch)
+    write_new(path, (png if form == "png" else svg)(made, about=seal), RecordingError)
     click.echo(f"{path}: site {of_run.sites.index(chosen)} {chosen.name}, head {head}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from attnscope.cli.forms import counted
 from attnscope.exports.about import certified
 from attnscope.models.tokens import shown
 
@@ -119,8 +120,8 @@ def _title(place: dict[str, Any]) -> str:
 
 def _facts(row: dict[str, Any]) -> str:
     facts = [
-        f"{row['seen']:,} {'words' if row.get('words') else 'keys'} visible",
-        f"entropy {row['entropy']:.4f} nats",
+        f"{counted(row['seen'], 'word' if row.get('words') else 'key')} visible",
+        f"entropy {abs(row['entropy']):.4f} nats",
     ]
     if row["sink"]:
         facts.append(f"{row['sink']:.4f} of the row goes to a learned sink")

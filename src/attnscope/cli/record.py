@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnscope.cli.forms import counted
 from attnscope.cli.progress import line
 from attnscope.cli.texts import many_texts_options, model_options, once, read_texts
 
@@ -229,7 +230,7 @@ def _progress() -> Callable[[int, str], None] | None:
         return None
 
     def told(done: int, name: str) -> None:
-        show(f"Recorded {done:,} calls of attention; the last is {name}", 0, 1)
+        show(f"Recorded {counted(done, 'call')} of attention; the last is {name}", 0, 1)
 
     return told
 
@@ -277,19 +278,18 @@ def _text_facts(encoded: Encoded) -> dict[str, Any]:
 def _lines(facts: dict[str, Any]) -> list[str]:
     from attnscope.recording.room import size
 
-    count = f"{facts['tokens']:,} tokens" if facts["tokens"] != 1 else "1 token"
+    count = counted(facts["tokens"], "token")
     if facts["answer"] is not None:
         count += f" and {facts['answer']:,} of the decoder"
     if facts["written"]:
         count += f", {facts['written']:,} of them written by the model"
     if facts["texts"] is not None:
         count += f" in {len(facts['texts']):,} texts"
-    runs = "1 run" if facts["runs"] == 1 else f"{facts['runs']:,} runs"
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in facts["kinds"].items())
     verdicts = ", ".join(f"{number:,} {word}" for word, number in sorted(facts["verdicts"].items()))
     lines = [
         f"{facts['model']}: {count}",
-        f"{runs}, {facts['sites']:,} calls of attention: {kinds}",
+        f"{counted(facts['runs'], 'run')}, {counted(facts['sites'], 'call')} of attention: {kinds}",
         f"heads: {verdicts or 'no certificate'}; kept: {facts['keep']}",
         *(f"not shown: {one['name']}: {one['reason']}" for one in facts["missing"]),
         f"{facts['folder']}: {size(facts['bytes'])}",

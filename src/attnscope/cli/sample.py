@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from attnscope.cli.forms import seed_option
+
 
 @click.command()
 @click.argument("model")
@@ -21,14 +23,7 @@ import click
     metavar="X",
     help="0 takes the likeliest character every time; 1 samples as the model was trained.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Of the draws.",
-)
+@seed_option("Of the draws.")
 def command(*, model: str, prompt: str, length: int, temperature: float, seed: int) -> None:
     """Let a trained model write a text.
 

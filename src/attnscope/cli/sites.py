@@ -73,4 +73,7 @@ def stretch(given: str | None, size: int, what: str) -> slice:
         raise RecordingError(
             f"--{what} {given!s:.40}", wanted=f"first:end within 0:{size}, as in --{what} 0:{min(size, 64)}"
         )
-    return slice(int(numbers[0] or 0), int(numbers[1] or size))
+    first_place, end_place = int(numbers[0] or 0), int(numbers[1] or size)
+    if not first_place < end_place <= size:
+        raise RecordingError(f"There are no {what} {given}", wanted=f"first:end within 0:{size}")
+    return slice(first_place, end_place)

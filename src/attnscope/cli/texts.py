@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -125,5 +126,14 @@ def _decoded(raw: bytes, name: str) -> str:
         raise TextError(
             f"{name} is not UTF-8: byte {error.start:,} is {raw[error.start]:02X}",
             wanted="A UTF-8 text is wanted",
-            hint=f"iconv -f LATIN1 -t UTF-8 {name} turns an older encoding into it",
+            hint=_decoder(raw, name),
         ) from error
+
+
+def _decoder(raw: bytes, name: str) -> str:
+    """What turns the text into UTF-8; a byte order mark tells UTF-16."""
+    older = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
+    file = "" if name == "Standard input" else f" {shlex.quote(name)}"
+    return (
+        f"iconv -f {older} -t UTF-8{file} turns {'it' if older == 'UTF-16' else 'an older encoding'} into it"
+    )

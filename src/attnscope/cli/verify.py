@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnscope.cli.forms import counted
+
 if TYPE_CHECKING:
     from attnscope.recording import Verified
     from attnscope.recording.reading import Read
@@ -68,7 +70,7 @@ def _lines(found: Verified) -> list[str]:
     bad = len({fault.file for fault in found.faults})
     if found.version is None:
         return [*lines, f"{found.folder}: no recording that can be read"]
-    files = "1 file" if found.files == 1 else f"{found.files:,} files"
+    files = counted(found.files, "file")
     said = (
         f"{bad:,} of {files} not as written"
         if bad

@@ -84,6 +84,11 @@ class Comparison:
         """The sites and heads of an entry of the list."""
         return self._pairs[one]
 
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The two that were compared."""
+        return self._aligned.a, self._aligned.b
+
     def ordered(self, by: str = "mean") -> list[HeadDifference]:
         """The heads by their "mean" or "largest" row, those that differ most first."""
         return ranked(self.heads, by)

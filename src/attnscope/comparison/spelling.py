@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from attnscope.comparison.matching import common_blocks
-from attnscope.models.tokens import length_of, raw_of
+from attnscope.models.tokens import characters, raw_of
 
 Letter = tuple[str, int, int]
 """A letter, the first token that holds some of it, and the last."""
@@ -45,18 +45,9 @@ def letters(tokens: Sequence[Mapping[str, Any]]) -> list[Letter]:
     data = b"".join(raw)
     owner = [at for at, piece in enumerate(raw) for _ in piece]
     found: list[Letter] = []
-    at = 0
-    while at < len(data):
-        size = length_of(data[at])
-        try:
-            letter = data[at : at + size].decode()
-        except UnicodeDecodeError:
-            at += 1
-            continue
-        last = at + size - 1
-        if not letter.isspace():
-            found += [(part, owner[at], owner[last]) for part in letter.casefold()]
-        at += size
+    for places, letter in characters(data):
+        if letter is not None and not letter.isspace():
+            found += [(part, owner[places[0]], owner[places[-1]]) for part in letter.casefold()]
     return found
 
 

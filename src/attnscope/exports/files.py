@@ -14,7 +14,7 @@ from attnscope.exports.about import KEY, about
 from attnscope.exports.plots import plot_heads
 from attnscope.exports.table import csv_of, names, parquet_of
 from attnscope.exports.wanted import Place, Wanted, check_size, wanted
-from attnscope.gpt.files import home_made, make_folder, write_whole
+from attnscope.gpt.files import place_of, write_new
 from attnscope.lesson.drawing import figure, png, svg
 from attnscope.maps import Pyramid, of_site
 from attnscope.recording import Recording
@@ -37,14 +37,13 @@ def write(
     another name, ShapeError for what is not there, TooLarge for more cells than one file holds, Uncertified
     for a head whose certificate was refused.
     """
-    file = home_made(str(path), RecordingError)
+    file = place_of(str(path), RecordingError)
     form = file.suffix.lower().removeprefix(".")
     if form not in FORMS:
         raise RecordingError(f"{file.name} has no name of an export", wanted=f"One in .{', .'.join(FORMS)}")
     asked = wanted(recording, site, head, rows=rows, cols=cols, run=run, batch=batch)
     content = encode(asked, cast(Form, form))
-    make_folder(file.parent, RecordingError, "Choose another file")
-    write_whole(file, content, RecordingError)
+    write_new(file, content, RecordingError)
     return file
 
 
@@ -94,7 +93,9 @@ def _picture(asked: Wanted, form: Form) -> bytes:
     save = png if form == "png" else svg
     if len(asked.heads) > 1:
         made, ax = figure(size=(9.0, 9.0))
-        plot_heads(asked.recording, heads=asked.heads, batch=asked.batch, ax=ax)
+        plot_heads(
+            asked.recording, heads=asked.heads, rows=asked.rows, cols=asked.cols, batch=asked.batch, ax=ax
+        )
         return save(made, about=seal)
     ((site, head),) = asked.heads
     rows, cols = asked.part(site)

@@ -21,7 +21,7 @@ from attnscope.models import axis_of
 from attnscope.models.reading import row_of
 from attnscope.models.tokens import shown
 from attnscope.recording import Recording, Site
-from attnscope.recording.asked import Where, index_of
+from attnscope.recording.asked import Where, cut_of, index_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def plot_head(
 
 def plot_heads(
     recording: Recording, site: Place = None, *, heads: Sequence[tuple[Site, int]] | None = None,
-    run: int = -1, batch: int = 0, ax: Axes | None = None,
+    rows: Where = None, cols: Where = None, run: int = -1, batch: int = 0, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """Draw every head small, calls of attention down and heads across, and return the Axes.
 
@@ -86,7 +86,7 @@ def plot_heads(
         line = sites.index(one)
         box = (head + 0.06, head + 0.94, line + 0.94, line + 0.06)
         try:
-            values = _small(one, head, batch)
+            values = _small(one, head, (rows, cols), batch)
         except Uncertified:
             axes.plot(box[:2], box[2:], color=INK_2, linewidth=0.8)
             axes.plot(box[:2], box[:1:-1], color=INK_2, linewidth=0.8)
@@ -179,9 +179,9 @@ def _image(
     axes.imshow(grid, cmap=colour_map(), norm=norm, extent=box, interpolation="nearest", aspect="auto")
 
 
-def _small(site: Site, head: int, batch: int) -> Tensor:
-    whole = slice(0, site.tq), slice(0, site.tk)
-    return part_of(Pyramid(of_site(site, head, batch=batch)), *whole, "max", most=_SMALL).values
+def _small(site: Site, head: int, part: tuple[Where, Where], batch: int) -> Tensor:
+    rows, cols = cut_of(part[0], site.tq, "row"), cut_of(part[1], site.tk, "column")
+    return part_of(Pyramid(of_site(site, head, batch=batch)), rows, cols, "max", most=_SMALL).values
 
 
 def _named(site: Site) -> str:

@@ -29,8 +29,8 @@ _BAND = 2**20  # cells that are read together
 def csv_of(asked: Wanted) -> bytes:
     """Return CSV: a line that begins with # and says what it is, in JSON, then a line for each visible cell.
 
-    Texts are quoted, so pandas.read_csv(file, comment="#") reads it as it is. A weight has as many digits as
-    bring back its float32.
+    Texts are quoted, so pandas.read_csv(file, comment="#", keep_default_na=False) reads it as it is. A weight
+    has as many digits as bring back its float32.
     """
     lines = [f"# {KEY} {about(asked.recording, asked.heads, batch=asked.batch)}", ",".join(COLUMNS)]
     for site, head, i, j, values in _cells(asked):

@@ -79,10 +79,34 @@ def _is_at(path: Path, file: IO[bytes]) -> bool:
 
 def home_made(given: str, kind: type[AttnscopeError]) -> Path:
     """The path that was given, ~ being the home folder. Raises an error of that kind where there is none."""
+    if "\0" in given:
+        raise kind(f"The path {given!r:.80} holds a NUL", wanted="A path without one")
     try:
         return Path(given).expanduser()
     except RuntimeError:
         raise kind(f"{given} begins with the home folder of a user that is not known here") from None
+
+
+def place_of(given: str, kind: type[AttnscopeError]) -> Path:
+    """The path of a file that is to be written when the work is done, ~ being the home folder.
+
+    Nothing is made yet. Raises an error of that kind where a folder has its name, or where no file can be
+    made.
+    """
+    path = home_made(given, kind)
+    if path.is_dir():
+        raise kind(f"{path} is a folder", wanted="The name of a file", hint="Choose another name")
+    above = next(one for one in path.absolute().parents if one.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        what = "is no folder" if not above.is_dir() else "is a folder in which you may not write"
+        raise kind(f"{path} cannot be written: {above} {what}", hint="Choose another folder")
+    return path
+
+
+def write_new(path: Path, content: bytes, kind: type[AttnscopeError]) -> None:
+    """Write a file whole, in a folder that is made where there is none. Raises an error of that kind."""
+    make_folder(path.parent, kind, "Choose another file")
+    write_whole(path, content, kind)
 
 
 def make_folder(

@@ -7,6 +7,7 @@ The colours are those of the page (light): eleven stops at equal distance in OKL
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,7 @@ def svg(made: Figure, *, about: str | None = None) -> bytes:
 
 def _saved(made: Figure, form: str, metadata: dict[str, str | None]) -> bytes:
     file = io.BytesIO()
-    with look():
+    with look(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # of a script that no font here has
         made.savefig(file, format=form, metadata=metadata)
     return file.getvalue()

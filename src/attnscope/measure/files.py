@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import AttnscopeError
-from attnscope.gpt.files import write_whole
+from attnscope.gpt.files import write_new
 from attnscope.measure.classes import RULES
 from attnscope.measure.scores import SCORES
 from attnscope.measure.table import HeadRow, HeadTable
@@ -31,7 +31,7 @@ def save_table(table: HeadTable, path: Path) -> Path:
             f"{path.name} is no name for a table", wanted="A name in .csv, .json or .parquet"
         )
     made = {"csv": _csv, "json": _json, "parquet": _parquet}[form](table)
-    write_whole(path, made, AttnscopeError)
+    write_new(path, made, AttnscopeError)
     return path
 
 

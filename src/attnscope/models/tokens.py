@@ -14,7 +14,7 @@ Nothing is dropped: joined in order, `raw` of the tokens is the text wherever th
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal
@@ -90,13 +90,22 @@ def raw_of(token: Mapping[str, Any]) -> bytes:
     return bytes.fromhex("".join(token["bytes"])) if token["bytes"] else str(token["text"]).encode()
 
 
-def length_of(lead: int) -> int:
-    """Return how many bytes a UTF-8 character has, by its first one.
+def characters(data: bytes) -> Iterator[tuple[range, str | None]]:
+    """Yield each UTF-8 character with the places of its bytes; None stands for a byte that is part of none.
 
-    >>> [length_of(character.encode()[0]) for character in "aé光🌲"]
-    [1, 2, 3, 4]
+    >>> list(characters("é🌲".encode() + b"\\xff"))
+    [(range(0, 2), 'é'), (range(2, 6), '🌲'), (range(6, 7), None)]
     """
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    at = 0
+    while at < len(data):
+        lead = data[at]
+        size = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+        try:
+            letter: str | None = data[at : at + size].decode()
+        except UnicodeDecodeError:
+            letter, size = None, 1
+        yield range(at, at + size), letter
+        at += size
 
 
 def shown(token: Mapping[str, Any]) -> str:

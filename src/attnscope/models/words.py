@@ -19,7 +19,7 @@ from torch import Tensor
 from attnscope.errors import RecordingError, TooLarge
 from attnscope.models.axes import axis_of
 from attnscope.models.groups import Groups
-from attnscope.models.tokens import length_of, raw_of, spelled
+from attnscope.models.tokens import characters, raw_of, spelled
 from attnscope.recording import Recording, Site
 from attnscope.recording.asked import Where, cut_of
 from attnscope.recording.site import LARGEST_BLOCK
@@ -101,16 +101,9 @@ def _ends(tokens: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     data = b"".join(raw)
     of = [""] * len(data)  # the character that each byte is part of
     starts = [False] * len(data)
-    at = 0
-    while at < len(data):
-        size = length_of(data[at])
-        try:
-            letter = data[at : at + size].decode()
-        except UnicodeDecodeError:
-            letter, size = "\ufffd", 1
-        of[at : at + size] = [letter] * size
-        starts[at] = True
-        at += size
+    for places, letter in characters(data):
+        of[places.start : places.stop] = [letter or "\ufffd"] * len(places)
+        starts[places.start] = True
     found, at = [], 0
     for piece in raw:
         end = at + len(piece)

@@ -9,7 +9,7 @@ from typing import Any
 
 from attnscope.errors import RecordingError
 from attnscope.exports.wanted import Place, site_of
-from attnscope.gpt.files import home_made, make_folder, write_whole
+from attnscope.gpt.files import place_of, write_new
 from attnscope.notebook.plain import table
 from attnscope.recording import Recording
 from attnscope.recording.asked import Where
@@ -36,9 +36,8 @@ class Showing:
 
     def save(self, path: str | Path) -> Path:
         """Write the page as one file that opens offline, and return its path. Raises RecordingError."""
-        file = home_made(str(path), RecordingError)
-        make_folder(file.parent, RecordingError, "Choose another file")
-        write_whole(file, self.html.encode(), RecordingError)
+        file = place_of(str(path), RecordingError)
+        write_new(file, self.html.encode(), RecordingError)
         return file
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnscope.errors import AttnscopeError
-from attnscope.gpt.files import write_whole
+from attnscope.gpt.files import write_new
 from attnscope.measure.files import table_data
 from attnscope.web.bundle import bundled, styles
 from attnscope.web.export import hashed, json_text
@@ -22,7 +22,7 @@ _SCRIPT = "js/headtable.js"
 
 def write_heads(table: HeadTable, path: Path) -> Path:
     """Write the page of a table, whole or not at all, and return its path. Raises AttnscopeError."""
-    write_whole(path, heads_page(table).encode(), AttnscopeError)
+    write_new(path, heads_page(table).encode(), AttnscopeError)
     return path
 
 
