@@ -57,7 +57,7 @@ def test_what_was_expected_is_what_was_written(
 
 def test_a_model_of_ours_says_it_and_one_that_cannot_be_known_does_not(tiny: Tiny) -> None:
     ours = GPT(GPTConfig(9, 40, 2, 3, 24), CharacterTokenizer("abcdefgh "), seed=4)
-    assert expected_bytes(ours, 1, 10, Wanted("qk")) == 2 * 10 * (2 * 24 * 4 + 3 * 8 + 8)
+    assert expected_bytes(ours, 1, 10, Wanted("qk")) == 2 * 10 * (2 * 24 * 4 + 3 * (8 + 4) + 8)
     assert expected_bytes(tiny("t5"), 1, 10, Wanted()) is None
     assert expected_bytes(nn.Linear(2, 2), 1, 10, Wanted()) is None
 
@@ -66,7 +66,7 @@ def test_more_than_the_disk_holds_is_refused_before_the_model_runs(
     tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "free_at", lambda path: 50_000)
-    said = r"look is to take about 5[0-9]\.. KB, and the disk has 48\.8 KB left.*keep=\"qk\" or \"summary\""
+    said = r"look is to take about 6[0-9]\.. KB, and the disk has 48\.8 KB left.*keep=\"qk\" or \"summary\""
     with pytest.raises(NoRoom, match=said), record(tiny("llama"), [[1] * 81], tmp_path / "look"):
         raise AssertionError("the block was entered")
     assert list(tmp_path.iterdir()) == []

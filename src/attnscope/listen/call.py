@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from attnscope.shapes import Key, Out, Query, Value
 
 if TYPE_CHECKING:
+    from attnscope.listen.projecting import Projection
     from attnscope.listen.reading import Reading
 
 
@@ -42,7 +43,8 @@ class Call:
     weight in this call. grid: the weights (b h tq tk) that the call itself made, where it is at hand.
     autocast: the dtype to which products cast their operands here, None outside autocast.
     readings: what the route itself has read, where no tensor says it.   place: what it knows of where the
-    call stands.   doubt: why out may not be what the model mixed, None where it is.
+    call stands.   doubt: why out may not be what the model mixed, None where it is.   projection: W_O, where
+    the route itself knows it.
     """
 
     module: nn.Module
@@ -63,6 +65,7 @@ class Call:
     readings: tuple[Reading, ...] = ()
     place: Place = NAMED
     doubt: str | None = None
+    projection: Projection | None = None
 
     @property
     def eager(self) -> bool:

@@ -21,8 +21,10 @@ from attnscope.recording.room import free_at, need, size
 from attnscope.recording.site import Site
 from attnscope.recording.writing import Partial
 
-NORMALISER, SPAN = 2 * 4, 2 * 4
-"""Bytes of a row: of each head its peak and logsum; once, the ends of what it sees."""
+NORMALISER, LENGTH, SPAN = 2 * 4, 4, 2 * 4
+"""Bytes of a row: of each head its peak, logsum, and its key's length of value; once, the ends of what it
+sees.
+"""
 
 SUMMED = 7 * 4 + 8 + 8 * (4 + 8) + 2 * 4
 """Bytes of a row of a head in a summary: seven numbers, one key, the 8 largest weights with their keys; and
@@ -53,7 +55,7 @@ def expected_bytes(model: nn.Module, batch: int, tokens: int, wanted: Wanted) ->
         heads = key_heads = len(wanted.heads)
     item = next((parameter.dtype.itemsize for parameter in model.parameters()), 4)
     kept = sum(heads if name in ("q", "out") else key_heads for name in KEEPS[wanted.keep]) * d * item
-    row = kept + heads * (NORMALISER + (SUMMED if wanted.keep == "summary" else 0)) + SPAN
+    row = kept + heads * (NORMALISER + LENGTH + (SUMMED if wanted.keep == "summary" else 0)) + SPAN
     return layers * batch * tokens * row
 
 

@@ -17,6 +17,7 @@ from attnscope.listen.memories import Memories
 if TYPE_CHECKING:
     from attnscope.listen.folds import Fold
     from attnscope.listen.following import Grid
+    from attnscope.listen.projecting import Output
     from attnscope.listen.routes.sdpa import Heard
     from attnscope.listen.runs import RunLog
     from attnscope.listen.session import Session
@@ -69,8 +70,8 @@ class Generation:
 class Thread(threading.local):
     """frames: outermost first.   generations: that are going on, outermost first.   inside: where a route
     puts what it hears within a call it is already listening to.   grids: probabilities on their way to a
-    product.   folds: memories in which an axis was folded out of several.   products: memories of products
-    of which softmax may be taken.
+    product.   folds: memories in which an axis was folded out of several.   products: memories of products of
+    which softmax may be taken.   output: of the last call, on its way to W_O.
     """
 
     frames: list[Frame] = field(default_factory=list)
@@ -79,6 +80,7 @@ class Thread(threading.local):
     folds: Memories[tuple[Fold, ...]] = field(default_factory=Memories)
     products: Memories[tuple[int, ...]] = field(default_factory=Memories)
     inside: list[Heard] | None = None
+    output: Output | None = None
     mode: TorchFunctionMode | None = None
 
     @property
@@ -150,7 +152,7 @@ class Thread(threading.local):
         """Without frames nothing is listened to; a mode that is hearing a call goes with the next chance."""
         if self.frames:
             return
-        self.inside = None
+        self.inside = self.output = None
         self.folds.clear()
         self.products.clear()
         self.drop_mode()

@@ -16,10 +16,11 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from attnscope.listen.ears import Ears, hide
+from attnscope.listen.ears import Ears, hide, looking
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.going import Going
 from attnscope.listen.owners import inherited, owner_of
+from attnscope.listen.quiet import quiet
 from attnscope.listen.routes import softmax
 from attnscope.listen.shared import Shared
 
@@ -63,7 +64,13 @@ def _after(module: nn.Module, args: Any, result: Any) -> None:
     if sys.exception() is not frame.handling:  # what it was at is not finished
         frame.log.cut.add(frame.name)
         here.grids = [grid for grid in here.grids if grid.frame is not frame]
+    output = here.output
+    if output is not None and frame.outermost:
+        with looking(frame), quiet():
+            output.hear_returned(result)
     here.leave()
     softmax.left(frame)
+    if output is not None and output.until is frame:
+        output.ready()
     if frame.outermost:
         frame.session.forward_over(frame.log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.listen.going import Going
 from attnscope.listen.naming import Label
+from attnscope.listen.projecting import NONE, Found, Output, lengths_along
 from attnscope.listen.reader import Reader
 from attnscope.recording import NotShown, Run
 from attnscope.recording.joining import Forward, Joining
@@ -29,6 +30,15 @@ Key = tuple[str, int]
 Keep = Callable[[Site], Site]
 
 
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A call of which it is not known yet what takes its output. v (b hk tk dv): its values."""
+
+    key: Key
+    output: Output
+    v: Tensor = field(repr=False)
+
+
 @dataclass(eq=False)
 class RunLog:
     """What happens in one run. going: its call.   whole: a generate(), whose calls are joined.   keep(site):
@@ -36,9 +46,10 @@ class RunLog:
     sums and small pictures.   strip(name): makes room for a tensor that grows.
     entered: the modules that ran, in order.   cut: those of them that an exception ended.   foreign: those
     whose softmax was no grid of attention, with what it was.   evenings: the factors (hk dv) by which the
-    first call of each module was certified, and so are all others.   guesses: whether rows may be guesses,
-    some of which are taken back.   tokens: how many there were when it ended.   guard: held by who adds to
-    it, or ends it.
+    first call of each module was certified, and so are all others.   projections: W_O of each module of a
+    generation.   waiting: the last call, which is kept where it is known what takes its output.   guesses:
+    whether rows may be guesses, some of which are taken back.   tokens: how many there were when it ended.
+    guard: held by who adds to it, or ends it.
     """
 
     run: Run
@@ -60,6 +71,8 @@ class RunLog:
     joinings: dict[Key, Joining] = field(default_factory=dict)
     forward: Forward = field(default_factory=Forward)
     evenings: dict[Key, Tensor] = field(default_factory=dict)
+    projections: dict[Key, Found] = field(default_factory=dict)
+    waiting: Waiting | None = None
     guesses: bool = False
     tokens: int | None = None
     ended: bool = False
@@ -71,13 +84,30 @@ class RunLog:
         return taken.setdefault((name, order), following if label.number is None else label.number)
 
     def take(self, piece: Piece, key: Key) -> str | None:
-        """A call that was collected; why no more of its module is taken, None where it was."""
+        """A call that was collected; why no more of its module is taken, None where it was. A site waits to
+        be kept until `settle`.
+        """
         if not self.whole:
-            self.run.sites.append(self.keep(piece.site(len(self.run.sites))))
+            self.run.sites.append(piece.site(len(self.run.sites)))
             return None
         number = len(self.joinings)
         joining = self.joinings.setdefault(key, Joining(lambda name: self.strip(f"{number}.{name}")))
         return joining.take(piece, self.forward)
+
+    def settle(self) -> None:
+        """What takes the output of the last call is known, as far as it will be: its site is kept. Raises
+        what keeping does; the site is not in the run then.
+        """
+        waiting, self.waiting = self.waiting, None
+        if waiting is None:
+            return
+        if self.whole:
+            self.projections.setdefault(waiting.key, waiting.output.found)
+            return
+        site = self.run.sites.pop()
+        values = site.shelf.tensor("v")
+        site = _measured(site, waiting.output.found, waiting.v if values is None else values)
+        self.run.sites.append(self.keep(site))
 
     def next_forward(self) -> None:
         """One forward of a generation is over: calls are counted anew, and its masks are let go."""
@@ -95,9 +125,17 @@ class RunLog:
             why = "; ".join(filter(None, (joining.why, short)))
             if why:
                 said.append(NotShown(self.heard.get(name), name, why))
-        for joining in self.joinings.values():
+        for key, joining in self.joinings.items():
             for segment in range(len(joining.segments)):  # each is let go before the next is put together
                 grown = joining.segments.pop(0)
-                self.run.sites.append(self.keep(grown.site(len(self.run.sites), segment)))
+                site = grown.site(len(self.run.sites), segment)
+                site = _measured(site, self.projections.get(key, NONE), site.shelf.tensor("v"))
+                self.run.sites.append(self.keep(site))
                 grown.drop()
         return said
+
+
+def _measured(site: Site, found: Found, v: Tensor | None) -> Site:
+    """The site with the lengths of its values v (b hk tk dv) through what takes its output."""
+    numbers = tuple(range(site.heads)) if site.kept is None else site.kept
+    return replace(site, shelf=replace(site.shelf, lengths=lengths_along(found, v, numbers)))  # type: ignore[type-var]

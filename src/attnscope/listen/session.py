@@ -15,11 +15,12 @@ from attnscope.listen import collect, summed
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.collect import Wanted
 from attnscope.listen.expected import Keeping
-from attnscope.listen.frames import Frame
+from attnscope.listen.frames import Frame, here
 from attnscope.listen.going import Going
 from attnscope.listen.naming import own_number
+from attnscope.listen.projecting import Output
 from attnscope.listen.quiet import quiet
-from attnscope.listen.runs import RunLog
+from attnscope.listen.runs import Key, RunLog, Waiting
 from attnscope.listen.silent import silent, within
 from attnscope.listen.summed import Summed
 from attnscope.recording import NotShown, Recording, Run
@@ -153,6 +154,7 @@ class Session:
         with log.guard:
             if log.ended:
                 return
+            self._settle(log)
             try:
                 with quiet():
                     said = log.finish()
@@ -272,6 +274,7 @@ class Session:
     def _add(self, log: RunLog, call: Call | Summed, name: str) -> str | None:
         order = log.calls[name]
         log.calls[name] += 1
+        self._settle(log)
         piece: Piece | None
         if isinstance(call, Summed):
             piece = summed.collect(call, name=name, order=order, log=log, wanted=self.wanted)
@@ -285,4 +288,34 @@ class Session:
             why_not = log.take(piece, (name, order))
         if why_not is not None:
             raise CannotShowError(why_not)
+        self._follow(log, call, (name, order), piece.tensors["v"])
         return name
+
+    def _follow(self, log: RunLog, call: Call | Summed, key: Key, v: Tensor) -> None:
+        """From here on it is looked for what takes the output of the call."""
+        if key in log.projections:
+            return
+        output = call.output if isinstance(call, Summed) else None
+        if isinstance(call, Call):
+            output = Output(call.out) if call.projection is None else Output.known(call.projection)
+            here.output = output
+        if output is None:
+            return
+        log.waiting = Waiting(key, output, v)
+        output.ready = lambda: self._settle(log)
+        if output.out is None:  # its way is known already
+            self._settle(log)
+
+    def _settle(self, log: RunLog) -> None:
+        """Keeps the site that waits to be kept; where that fails there is a reason, and the run goes on."""
+        with log.guard:
+            name = "" if log.waiting is None else log.waiting.key[0]
+            try:
+                log.settle()
+            except OSError as error:
+                self.fault = self.fault or error
+                reason = f"it could not be written: {error.strerror or error}"
+                self.refused.setdefault(name, NotShown(log.heard.get(name), name, reason))
+            except AttnscopeError as error:
+                reason = f"its numbers could not be read: {error}"
+                self.refused.setdefault(name, NotShown(log.heard.get(name), name, reason))

@@ -33,6 +33,7 @@ from attnscope.recording.piece import Part, Piece
 from attnscope.recording.site import SIDE
 
 if TYPE_CHECKING:
+    from attnscope.listen.projecting import Output
     from attnscope.listen.runs import RunLog
 
 Record = TypeVar("Record", Summary, Normaliser, Certificate)
@@ -46,7 +47,7 @@ class Summed:
     """One call of which the model's own code made the grid, (b h tq tk); nothing T x T is held.
 
     v: the values (b hk tk dv) as they were mixed; they are not kept.   offset: position of row 0 among the
-    keys, None where the two are not one sequence.
+    keys, None where the two are not one sequence.   output: what was mixed, on its way to W_O.
     """
 
     module: nn.Module
@@ -59,6 +60,7 @@ class Summed:
     scoring: Scoring
     found: Walked = field(repr=False)
     route: str = "softmax"
+    output: Output | None = None
     causal: bool = False
     place: Place = NAMED
 
@@ -73,6 +75,7 @@ def reduced(
     dropout: float,
     sinks: Tensor | None = None,
     cached: bool = False,
+    output: Output | None = None,
 ) -> Summed:
     """What is kept of scores (b h tq tk) that softmax was given, and of the product that took what it gave.
 
@@ -97,7 +100,7 @@ def reduced(
     b, h = scores.shape[:2]
     return Summed(
         module, name, mixed.v.dtype, (b, h, tq, tk), mixed.v.detach(), offset, reading,
-        Scoring(mask=mask, sinks=sinks, offset=offset or 0, arithmetic=arithmetic), found,
+        Scoring(mask=mask, sinks=sinks, offset=offset or 0, arithmetic=arithmetic), found, output=output,
     )  # fmt: skip
 
 
@@ -116,8 +119,10 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
     normaliser, sinks, offset = _of_heads(call.found.normaliser, heads), call.scoring.sinks, call.offset or 0
     mask = call.reading.of_heads(heads).mask(offset)
     visible = mask.bind(b, h if heads is None else len(heads), tq, tk, offset, call.v.device)
+    key_heads = call.v.shape[1]
+    own = slice(None) if heads is None else [head * key_heads // h for head in heads]
     return Piece(
-        tensors={"v": call.v},
+        tensors={"v": call.v[:, own]},
         keep=(),
         rows=tq,
         columns=tk,
@@ -135,7 +140,7 @@ def collect(call: Summed, *, name: str, order: int, log: RunLog, wanted: Wanted)
         reach=None,
         facts={
             "name": name, "order": order, "layer": layer, "kind": named.kind, "stack": named.stack,
-            "route": call.route, "dtype": call.dtype, "batch": b, "heads": h, "key_heads": call.v.shape[1],
+            "route": call.route, "dtype": call.dtype, "batch": b, "heads": h, "key_heads": key_heads,
             "d": None, "dv": call.v.shape[3], "kept": heads, "keep": "summary",
         },
     )  # fmt: skip

@@ -47,7 +47,8 @@ class Cell:
     recording shows.   difference: |shown - recomputed|.   allowed: what the roundings of the model's dtype
     account for.   readds: difference <= allowed. rank: 1 for the largest weight of the row, None where not
     visible.   row_keys: how many keys the row sees. sink: the weight that goes to a learned sink, None
-    where there is none.   value: None where v was not kept.
+    where there is none.   value: None where v was not kept.   length: |v_j W_O^h|, float32, None where that
+    is not known; shown * length is what the picture of weight times value shows.
     """
 
     layer: int
@@ -80,6 +81,7 @@ class Cell:
     row_keys: int
     sink: float | None
     value: Mixed | None
+    length: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data for JSON: lists and numbers, infinities as "-inf" and "inf"."""

@@ -178,7 +178,7 @@ def _check_shapes(site: Site, header: Header, orders: Mapping[str, list[int]], p
     fits = {
         "q": (b, h, tq, site.d), "k": (b, hk, tk, site.d), "v": (b, hk, tk, site.dv),
         "out": (b, h, tq, site.dv), "peak": (b, h, tq), "logsum": (b, h, tq), "sinks": (h,),
-        "mask.valid": (b, tk),
+        "mask.valid": (b, tk), "lengths.values": (b, h, tk),
         **dict.fromkeys((f"summary.{name}" for name in ("entropy", "largest", "largest_key")), (b, h, tq)),
         **dict.fromkeys((f"summary.{name}" for name in ("received", "received_mean")), (b, h, tk)),
         **dict.fromkeys((f"certificate.{name}" for name in ("z", "row", "rms", "rows", "t")), (b, h)),

@@ -22,7 +22,7 @@ NAME = "manifest.json"
 FORMAT = "attnscope recording"
 VERSION = 3
 """2: sites joined from several calls, with `segment`, `calls`, and the forwards of a run.   3: a checksum for
-each tensor, where 1 and 2 have one for each file.
+each tensor, where 1 and 2 have one for each file. Files of 3 may hold the lengths of values, or may not.
 """
 
 LARGEST = 2**28

@@ -1,52 +1,83 @@
 """How much each key puts into a row's output: its weight times the length of its value.
 
-|w_ij v_j W_O^h| where the head's part of the output projection is at hand, else |w_ij v_j|. A weight on a
-key of short value moves nothing. After Kobayashi et al. 2020, "Attention is not only a weight" (arXiv
-2004.10102).
+|w_ij v_j W_O^h| with the head's part of the layer that takes the heads side by side. A weight on a key of
+short value moves nothing. After Kobayashi et al. 2020, "Attention is not only a weight" (arXiv 2004.10102).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attnscope.core.arithmetic import compute_dtype
 from attnscope.errors import ShapeError
+
+BEFORE = "the recording is from before lengths of values were kept with it; record the text again"
+"""Why older recordings have none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lengths:
+    """How long the value of each key is, for each kept head.
+
+    values: |v_j W_O^h|, (b h tk) float32, the bias of a projection of values included and that of W_O, which
+    belongs to no key, left out; None where they are not known.   through: the name of the layer with W_O;
+    None where the model gives the heads away as they are, and values are |v_j|.   why: why there are none.
+    """
+
+    values: Tensor | None = field(default=None, repr=False)
+    through: str | None = None
+    why: str | None = None
+
+
+OLDER = Lengths(why=BEFORE)
 
 
 @dataclass(frozen=True, eq=False)
 class Mixes:
     """values: weight times length, (r c), 0 where not visible.   lengths: of each key's value, (c).
-    projected: whether lengths are of v_j W_O^h, and not of v_j.
+    through: the layer with W_O, None where lengths are of v_j, or through a projection that was handed in.
     """
 
     values: Float[Tensor, "r c"] = field(repr=False)
     lengths: Float[Tensor, " c"] = field(repr=False)
-    projected: bool
+    through: str | None = None
 
 
-def lengths_of(v: Float[Tensor, "c dv"], projection: Tensor | None, head: int, heads: int) -> Tensor:
-    """The lengths of values, (c) in float64: as they are, or through head's part of an output projection.
+def check_projection(weight: Tensor, heads: int, dv: int) -> None:
+    """Refuse what is not (n, heads * dv), the weight of a linear layer that takes heads of dv side by side.
 
-    projection: the weight (n, heads * dv) of the linear layer that takes all heads side by side. Raises
-    ShapeError where it does not fit.
+    Raises ShapeError.
     """
-    wide = v.to(torch.float64)
-    if projection is None:
-        return _lengths(wide)
-    dv = v.shape[-1]
-    if projection.dim() != 2 or projection.shape[1] != heads * dv:
+    if weight.dim() != 2 or weight.shape[1] != heads * dv:
         raise ShapeError(
-            f"The projection is {tuple(projection.shape)}",
+            f"The projection is {tuple(weight.shape)}",
             wanted=f"(n, {heads * dv}): the weight of the linear layer that takes {heads} heads of {dv}",
             hint="A Conv1D of transformers (GPT-2) keeps it transposed: hand over weight.T",
         )
-    part = projection.detach()[:, head * dv : (head + 1) * dv].to(v.device, torch.float64)  # (n dv)
-    return _lengths(wide @ part.T)
 
 
-def _lengths(vectors: Tensor) -> Tensor:
-    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
-    return lengths
+def lengths_of(v: Tensor, weight: Tensor | None, numbers: Sequence[int]) -> Tensor:
+    """|v_j W_O^h| of heads `numbers`, whose values are v (b hk tk dv): (b h tk), float64 of a float64 model,
+    else float32.
+
+    weight: (n, heads * dv); None is no projection. Past as many keys as a value is wide, W_O^h is replaced by
+    the triangle R of W_O^h = Q R, under which every value keeps its length.
+    """
+    wide = v.detach().to(compute_dtype(v.dtype))
+    b, hk, tk, dv = wide.shape
+    group = len(numbers) // hk
+    if weight is None:
+        plain: Tensor = torch.linalg.vector_norm(wide, dim=-1)
+        return plain.repeat_interleave(group, dim=1)
+    found = wide.new_empty(b, len(numbers), tk)
+    for at, head in enumerate(numbers):
+        part = weight.detach()[:, head * dv : (head + 1) * dv].to(wide)  # (n dv)
+        if part.shape[0] > dv and b * tk > dv:
+            part = torch.linalg.qr(part, mode="r").R
+        found[:, at] = torch.linalg.vector_norm(wide[:, at // group] @ part.T, dim=-1)
+    return found

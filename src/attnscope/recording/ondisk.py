@@ -25,6 +25,7 @@ from attnscope.recording.calls import Calls
 from attnscope.recording.files import CHANGED, broken, digest
 from attnscope.recording.header import Header, read_header
 from attnscope.recording.manifest import NAME, checksum_in
+from attnscope.recording.mixes import OLDER, Lengths
 from attnscope.recording.packing import (
     ALIGNED,
     unpack_calls,
@@ -36,6 +37,7 @@ from attnscope.recording.strips import bytes_of
 
 KINDS: dict[str, type] = {
     "Certificate": Certificate,
+    "Lengths": Lengths,
     "Summary": Summary,
     "Thresholds": Thresholds,
     "Normaliser": Normaliser,
@@ -202,6 +204,11 @@ class OnDisk:
             return None
         calls: Calls = self._built("calls", lambda plain: unpack_calls(plain, self.fetch))
         return calls
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """How long each key's value is, or why that is not known."""
+        return self._record("lengths", "Lengths") or OLDER
 
     def _record(self, name: str, kind: str) -> Any:
         if name not in self.stored:

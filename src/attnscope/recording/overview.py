@@ -28,5 +28,5 @@ def with_overview(site: Site) -> Site:
     if block is None or known or not {"q", "k"} <= set(kept):
         return site
     summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, block=block)
-    own = InMemory(kept, site.scoring, site.normaliser, site.certificate, summary, site.calls)
+    own = InMemory(kept, site.scoring, site.normaliser, site.certificate, summary, site.calls, shelf.lengths)
     return replace(site, shelf=own)

@@ -46,3 +46,12 @@ def uncertified(site: Site, head: int) -> Uncertified:
         wanted="A head whose certificate passed",
         hint="allow_uncertified=True hands the numbers out all the same; they are not the model's",
     )
+
+
+def not_measured(site: Site) -> NotKept:
+    """Lengths of values that are not known."""
+    return NotKept(
+        f"{site.name} has no lengths of values: {site.lengths.why}",
+        wanted="A site whose `lengths` has values",
+        hint="Where v was kept, projection= takes the weight of the layer after the heads",
+    )

@@ -60,7 +60,8 @@ def size_of(site: Site) -> int:
     held = [site.shelf.tensor(name) for name in ("q", "k", "v", "out")]
     rows = [site.normaliser.peak, site.normaliser.logsum]
     sums = [] if site.shelf.summary is None else pack_record(site.shelf.summary, "")[0].values()
-    return sum(x.numel() * x.dtype.itemsize for x in (*held, *rows, *sums) if x is not None)
+    every = (*held, *rows, *sums, site.lengths.values)
+    return sum(x.numel() * x.dtype.itemsize for x in every if x is not None)
 
 
 def _parts(tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
@@ -102,7 +103,8 @@ def _pack(site: Site) -> tuple[Tensors, dict[str, Any]]:
     sizes = (site.batch, kept, site.tq, site.tk)
     scored, scoring = pack_scoring(site.scoring, sizes, site.normaliser.peak.device)
     stored: dict[str, Any] = {"scoring": scoring}
-    for name, record in (("certificate", site.certificate), ("summary", site.shelf.summary)):
+    records = ("certificate", site.certificate), ("summary", site.shelf.summary), ("lengths", site.lengths)
+    for name, record in records:
         if record is not None:
             more, stored[name] = pack_record(record, name)
             tensors.update(more)

@@ -16,6 +16,7 @@ from attnscope.core.fold import Summary
 from attnscope.core.scoring import Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.recording.calls import Calls
+from attnscope.recording.mixes import OLDER, Lengths
 
 
 class Shelf(Protocol):
@@ -57,6 +58,10 @@ class Shelf(Protocol):
     def calls(self) -> Calls | None:
         """The calls of a joined site, None where it is one call."""
 
+    @property
+    def lengths(self) -> Lengths:
+        """How long each key's value is, or why that is not known."""
+
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
@@ -68,6 +73,7 @@ class InMemory:
     certificate: Certificate | None = field(default=None, repr=False)
     summary: Summary | None = field(default=None, repr=False)
     calls: Calls | None = field(default=None, repr=False)
+    lengths: Lengths = OLDER
 
     @property
     def names(self) -> frozenset[str]:

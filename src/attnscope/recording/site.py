@@ -26,8 +26,8 @@ from attnscope.recording.asked import Where, cut_of, index_of
 from attnscope.recording.blocks import weights_block
 from attnscope.recording.calls import Calls, replayed
 from attnscope.recording.cell import Cell, cell_of
-from attnscope.recording.mixes import Mixes, lengths_of
-from attnscope.recording.refusals import head_not_kept, not_kept, uncertified
+from attnscope.recording.mixes import Lengths, Mixes, check_projection, lengths_of
+from attnscope.recording.refusals import head_not_kept, not_kept, not_measured, uncertified
 from attnscope.recording.shelf import Shelf
 
 LARGEST_BLOCK = 2**24
@@ -113,6 +113,11 @@ class Site:
         return self.shelf.certificate
 
     @property
+    def lengths(self) -> Lengths:
+        """How long the value of each key is to each kept head, through W_O; where that is not known, why."""
+        return self.shelf.lengths
+
+    @property
     def heard_scores_alone(self) -> bool:
         """Whether the model's own code made the grid, out of q and k that were not heard: weights() and
         cell() then raise NotKept, and summary(), normaliser, visible() and certificate are all there is.
@@ -177,20 +182,25 @@ class Site:
         self, head: int, rows: Where = None, cols: Where = None, *, projection: Tensor | None = None,
         batch: int = 0, allow_uncertified: bool = False,
     ) -> Mixes:  # fmt: skip
-        """How much each key puts into the outputs of a block of rows: weight times the length of its value.
+        """How much each key puts into the outputs of a block of rows: weight times the length of its value,
+        as `lengths` has it: through W_O, the layer `through`, where the model has one.
 
-        projection: the weight (n, heads * dv) of the linear layer after the heads; lengths are then of v_j
-        W_O^h, without it of v_j, and `projected` says which. Raises what weights() raises, NotKept where v
-        was not kept.
+        projection: a weight (n, heads * dv) to be taken for W_O; v has to be kept then. Raises what weights()
+        raises, NotKept where no lengths are known.
         """
         weights = self.weights(head, rows, cols, batch=batch, allow_uncertified=allow_uncertified)
         head_at, batch, _, col_cut = self._place(head, batch, rows, cols)
+        if projection is None:
+            if self.lengths.values is None:
+                raise not_measured(self)
+            lengths = self.lengths.values[batch, head_at, col_cut].to(weights)
+            return Mixes(weights * lengths, lengths, self.lengths.through)
+        check_projection(projection, self.heads, self.dv)
         v = self._need("v")
-        group = (self.heads if self.kept is None else len(self.kept)) // v.shape[1]
-        number = self._number(head)
-        lengths = lengths_of(v[batch, head_at // group, col_cut], projection, number, self.heads)
-        lengths = lengths.to(weights.dtype)
-        return Mixes(weights * lengths, lengths, projection is not None)
+        at = head_at // ((self.heads if self.kept is None else len(self.kept)) // v.shape[1])
+        own = v[batch : batch + 1, at : at + 1, col_cut]
+        lengths = lengths_of(own, projection.to(v.device), (self._number(head),))[0, 0].to(weights.dtype)
+        return Mixes(weights * lengths, lengths)
 
     def visible(
         self, head: int, rows: Where = None, cols: Where = None, *, batch: int = 0
@@ -210,7 +220,9 @@ class Site:
         shown = self.weights(head, rows, cols, batch=batch, allow_uncertified=allow_uncertified)
         v = self.shelf.tensor("v")
         plain = cell_of(self.bound, v, head_at, rows.start, cols.start, batch=batch, shown=float(shown[0, 0]))
-        return replace(plain, layer=self.layer, head=self._number(head))
+        known = self.lengths.values
+        length = None if known is None else float(known[batch, head_at, cols.start])
+        return replace(plain, layer=self.layer, head=self._number(head), length=length)
 
     def summary(self, batch: int = 0) -> Summary:
         """Entropy, received weight, largest keys and more of every head of one batch entry, (1 h tq); cached.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from attnscope.listen.call import Call, CannotShowError, Place
 from attnscope.listen.ears import taps
 from attnscope.listen.frames import Frame, here
+from attnscope.listen.projecting import Projection
 from attnscope.listen.quiet import as_autocast, autocast_dtype
 from attnscope.listen.routes import sdpa
 
@@ -94,12 +95,16 @@ def _twin(inner: Function) -> Function | None:
 
 def _call(frame: Frame, given: dict[str, Any], steps: Sequence[Step], cast: torch.dtype | None) -> Call:
     place = place_of(frame.module, same=_same(given["query"], given["key"]))
+    taken = Projection(
+        f"{frame.name}.out_proj".lstrip("."), as_autocast(given["out_proj_weight"].detach(), cast)
+    )
     fused = [step for step in steps if step.func is F.scaled_dot_product_attention]
     if not fused:
-        return _by_grid(frame, given, steps, cast, place)
+        return replace(_by_grid(frame, given, steps, cast, place), projection=taken)
     (step,) = fused
     names = dict(zip(sdpa.NAMES, step.args, strict=False)) | step.kwargs
-    return sdpa.call_of(frame, sdpa.Heard(names, step.out, cast), "multihead/sdpa", place)
+    call = sdpa.call_of(frame, sdpa.Heard(names, step.out, cast), "multihead/sdpa", place)
+    return replace(call, projection=taken)
 
 
 def _by_grid(

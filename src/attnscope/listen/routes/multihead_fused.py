@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.ears import taps
 from attnscope.listen.frames import Frame, here
+from attnscope.listen.projecting import Projection
 from attnscope.listen.routes.multihead import place_of
 
 aten = torch.ops.aten
@@ -100,10 +101,12 @@ def _call(frame: Frame, func: OpOverload, args: tuple[Any, ...], kwargs: dict[st
     q, scale = _unscaled(projected.args, scaled_q)
     module = _owner(frame.module, given["qkv_weight"])
     same = func is LAYER or given["query"] is given["key"]
+    name = frame.session.name_of(module, frame.name)
     return Call(
         module, "multihead/fused", q, k, v, mixed.out.view_as(q), scale,
         mask=_may_attend(softmax, tuple(q.shape)), grid=softmax.out, place=place_of(module, same=same),
         doubt=None if _same_bits(again, result) else DOUBT,
+        projection=Projection(f"{name}.out_proj".lstrip("."), given["proj_weight"].detach()),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from attnscope.listen.frames import Frame, here
 from attnscope.listen.layout import Layout, layout_of, lies_by_feature, of_each_position, of_features
 from attnscope.listen.likeness import along
 from attnscope.listen.products import PRODUCTS, Mixed, mixed, operands
+from attnscope.listen.projecting import Output
 from attnscope.listen.quiet import quiet
 from attnscope.listen.summed import Summed, reduced
 from attnscope.listen.surroundings import known_to
@@ -71,7 +72,8 @@ def product(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
                 here.grids.remove(grid)
                 frame = grid.frame if grid.frame in here.frames else here.frames[-1]
                 frame.log.heard.setdefault(grid.name, None)  # a child whose probabilities its parent mixes
-                frame.noted.made.append(_reduced(frame, grid, found))
+                here.output = Output(found.out)
+                frame.noted.made.append(_reduced(frame, grid, found, here.output))
             if not followed:
                 multiplied(of, result)
                 passed_on(inner, args, kwargs, result)
@@ -254,7 +256,7 @@ def _sinks(modules: Iterable[nn.Module], scores: Tensor) -> Tensor | None:
     return None
 
 
-def _reduced(frame: Frame, grid: Grid, found: Mixed) -> Summed | str:
+def _reduced(frame: Frame, grid: Grid, found: Mixed, output: Output) -> Summed | str:
     """What is kept of a grid, or why nothing can be."""
     if _version(grid.scores) != grid.version:
         return "its scores were overwritten before its values were mixed"
@@ -267,7 +269,7 @@ def _reduced(frame: Frame, grid: Grid, found: Mixed) -> Summed | str:
             scores = _whole(grid.layout, grid.scores.detach()[..., : grid.layout.tk])
             return reduced(
                 frame.module, frame.name, scores, found, softmax=grid.softmax, dropout=grid.dropout,
-                sinks=grid.sinks, cached=grid.cached,
+                sinks=grid.sinks, cached=grid.cached, output=output,
             )  # fmt: skip
     except CannotShowError as reason:
         return str(reason)
