@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from attnscope.errors import AttnscopeError
-from attnscope.web import bundle
+from attnscope.web import statics
 from attnscope.web.bundle import bundled, styles
 
 ENTRIES = ["js/shown.js", "js/explore.js", "js/map.js", "js/headtable.js"]
@@ -21,7 +21,7 @@ ENTRIES = ["js/shown.js", "js/explore.js", "js/map.js", "js/headtable.js"]
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of modules in the place of the page's own."""
     bundled.cache_clear()
-    monkeypatch.setattr(bundle, "STATIC", tmp_path)
+    monkeypatch.setattr(statics, "STATIC", tmp_path)
     yield tmp_path
     bundled.cache_clear()
 

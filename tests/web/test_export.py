@@ -15,7 +15,7 @@ from attnscope.errors import LessonError
 from attnscope.lesson import SECTIONS
 from attnscope.web import export
 from attnscope.web.export import json_text, lesson_page, modules_from, with_bare_names, write_lesson
-from attnscope.web.pages import STATIC
+from attnscope.web.statics import STATIC
 
 
 class _Scripts(HTMLParser):

@@ -9,9 +9,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from attnscope.lesson import SECTIONS
-from attnscope.web import pages
+from attnscope.web import pages, statics
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue
+from attnscope.web.modules import reached
 
 
 def test_the_root_leads_to_the_page(client: TestClient) -> None:
@@ -58,7 +59,7 @@ def test_a_chapter_without_a_text_is_left_out(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "chapters").mkdir()
     (tmp_path / "walk.html").write_text("<!-- rail -->|<!-- picker -->|<!-- chapters -->", encoding="utf-8")
     (tmp_path / "chapters" / "03.html").write_text("<h1>three</h1>\n", encoding="utf-8")
-    monkeypatch.setattr(pages, "STATIC", tmp_path)
+    monkeypatch.setattr(statics, "STATIC", tmp_path)
     rail, picker, chapters = pages.walk_page().split("|")
     assert rail.count("<li") == picker.count("<option") == chapters.count("<section") == 1
     assert "<h1>three</h1>" in chapters and 'data-chapter="3"' in chapters
@@ -83,9 +84,39 @@ def test_files_have_their_type_and_are_asked_for_again(client: TestClient, file:
     assert again.content == b""
 
 
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_a_page_names_at_its_head_every_file_it_needs_and_a_browser_may_keep_them(
+    client: TestClient, name: str
+) -> None:
+    text = client.get(f"/{name}").text
+    files = re.findall(r'(?:href|src)="(static/[^"]+)"', text)
+    start = f"static/{statics.version()}/"
+    assert files and all(file.startswith(start) for file in files)
+    modules = re.findall(r'<link rel="modulepreload" href="([^"]+)">', text)
+    assert modules == [start + module for module in reached(f"js/{name}.js")]
+    for file in {*files}:
+        answer = client.get(f"/{file}")
+        assert answer.status_code == 200, file
+        assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
+
+
+def test_a_file_that_changes_has_another_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "js").mkdir()
+    (tmp_path / "js" / "a.js").write_text("export {}\n", "utf-8")
+    monkeypatch.setattr(statics, "STATIC", tmp_path)
+    before = statics.version()
+    assert statics.version() == before
+    (tmp_path / "js" / "a.js").write_text("export const a = 1\n", "utf-8")
+    assert statics.version() != before
+
+
 @pytest.mark.parametrize(
     "path",
     [
+        "/static/~0123456789abcdef/",
+        "/static/~0123456789abcdef/../app.py",
+        "/static/~0123456789abcdef/..%2f..%2fapp.py",
+        "/static/~0123456789abcdef//etc/passwd",
         "/static/../app.py",
         "/static/..%2fapp.py",
         "/static/%2e%2e/app.py",

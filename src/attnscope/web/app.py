@@ -20,10 +20,11 @@ from attnscope.web.knocking import KnockRoom, knock_routes
 from attnscope.web.lesson import lesson_routes
 from attnscope.web.maps import MapRoom, map_routes
 from attnscope.web.measuring import Measuring, measure_routes
-from attnscope.web.pages import PAGES, STATIC, Files, page, to_page
+from attnscope.web.pages import PAGES, page, to_page
 from attnscope.web.refusals import Refusal, refuse
 from attnscope.web.routes import api_routes
 from attnscope.web.saving import saving_routes
+from attnscope.web.statics import STATIC, Files
 from attnscope.web.worker import KEPT_BYTES, Worker
 
 _TITLES = {

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 
 from attnscope.errors import AttnscopeError
-from attnscope.web.pages import STATIC
+from attnscope.web.statics import read
 
 # The forms that our modules keep to; what else begins a line with these words is refused.
 _IMPORT = re.compile(r"^import (\{[^}]*\}|\* as \w+) from '(\.[^'\n]+)'$", re.MULTILINE)
@@ -45,7 +45,7 @@ def bundled(entry: str) -> str:
 
 def styles(*names: str) -> str:
     """Return style sheets, paths below static/, one after the other."""
-    return "\n".join(_read(name) for name in names)
+    return "\n".join(read(name) for name in names)
 
 
 def _gather(name: str, order: list[str], above: tuple[str, ...]) -> None:
@@ -54,13 +54,13 @@ def _gather(name: str, order: list[str], above: tuple[str, ...]) -> None:
         raise AttnscopeError(f"Modules need each other: {' → '.join([*above[above.index(name) :], name])}")
     if name in order:
         return
-    for found in _IMPORT.finditer(_read(name)):
+    for found in _IMPORT.finditer(read(name)):
         _gather(_meant(found[2], name), order, (*above, name))
     order.append(name)
 
 
 def _as_function(name: str) -> str:
-    text = _read(name)
+    text = read(name)
     exports = [name for found in _EXPORT.finditer(text) for name in _names(found)]
 
     def named(found: re.Match[str]) -> str:
@@ -93,7 +93,3 @@ def _variable(name: str) -> str:
 
 def _meant(given: str, name: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), given))
-
-
-def _read(name: str) -> str:
-    return (STATIC / name).read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import posixpath
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,19 +19,15 @@ from urllib.parse import quote
 from attnscope.errors import LessonError
 from attnscope.gpt.files import home_made, make_folder, reading, write_whole
 from attnscope.lesson import SECTIONS
-from attnscope.web.pages import STATIC, walk_page
+from attnscope.web.modules import imports, reached
+from attnscope.web.pages import walk_page
+from attnscope.web.statics import read
 
 Progress = Callable[[str, int, int], None]
 
 GENERATOR = "attnscope lesson"
 _MARK = f'<meta name="generator" content="{GENERATOR}">'
 _MARK_WITHIN = 4096  # bytes from the file's beginning
-# import … from "x", export … from "x", import "x", import("x")
-_SPECIFIER = re.compile(
-    r"""((?:^|[;\n])\s*(?:import|export)\b[^;'"`()]*?\bfrom\s*|(?:^|[;\n])\s*import\s*|\bimport\(\s*)(['"])([^'"\n]+)\2""",
-    re.MULTILINE,
-)
-_COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))//[^\n]*", re.DOTALL | re.MULTILINE)
 _SHEET = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">\n?')
 _PLAIN_SCRIPT = re.compile(r'<script src="static/([^"]+)"></script>')
 _MODULE_SCRIPT = re.compile(r'<script type="module" src="static/([^"]+)"></script>')
@@ -58,9 +53,9 @@ def write_lesson(file: str | Path, *, progress: Progress | None = None) -> Path:
 def lesson_page(*, progress: Progress | None = None) -> str:
     """Return the whole lesson as the text of one HTML file."""
     text = _PAGES.sub("", walk_page()).replace('href="walk"', 'href="?"')
-    styles = "\n" + "\n".join(_read(name) for name in _SHEET.findall(text))
+    styles = "\n" + "\n".join(read(name) for name in _SHEET.findall(text))
     text = _SHEET.sub("", text)
-    text = _ICON.sub(lambda found: f'href="data:image/svg+xml,{_quoted(_read(found[1]))}"', text)
+    text = _ICON.sub(lambda found: f'href="data:image/svg+xml,{_quoted(read(found[1]))}"', text)
     text, allowed = _with_scripts(text)
     text = text.replace("</head>", f"<style>{styles}</style>\n</head>")
     text = text.replace("</body>", "\n".join([*_data(progress), "</body>"]))
@@ -86,7 +81,7 @@ def _with_scripts(text: str) -> tuple[str, list[str]]:
         import_map = script(json_text({"imports": urls}), ' type="importmap"')
         return import_map + "\n" + script(f'import "{found[1]}"', ' type="module"')
 
-    text = _PLAIN_SCRIPT.sub(lambda found: script(_read(found[1])), text)
+    text = _PLAIN_SCRIPT.sub(lambda found: script(read(found[1])), text)
     return _MODULE_SCRIPT.sub(module, text), allowed
 
 
@@ -96,16 +91,7 @@ def modules_from(entry: str) -> dict[str, str]:
     >>> sorted(modules_from("js/pure/number.js"))
     ['js/pure/number.js']
     """
-    found: dict[str, str] = {}
-    waiting = [entry]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        text = _read(name)
-        found[name] = with_bare_names(text, name)
-        waiting += [target for _, target in _imports(text, name)]
-    return dict(sorted(found.items()))
+    return {name: with_bare_names(text, name) for name, text in reached(entry).items()}
 
 
 def with_bare_names(text: str, name: str) -> str:
@@ -114,20 +100,9 @@ def with_bare_names(text: str, name: str) -> str:
     >>> with_bare_names("import { h } from '../dom.js'", "js/kit/curve.js")
     "import { h } from 'js/dom.js'"
     """
-    for (start, end), target in reversed(list(_imports(text, name))):
+    for (start, end), target in reversed(list(imports(text, name))):
         text = text[:start] + target + text[end:]
     return text
-
-
-def _imports(text: str, name: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield where each specifier stands in a module, and what it means as a path below static/."""
-    # A comment keeps its length, so that places in the text stay what they are.
-    code = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    for found in _SPECIFIER.finditer(code):
-        given = found[3]
-        if not given.startswith(("./", "../")):
-            raise LessonError(f"{name} imports {given!r}", wanted="A relative path is wanted there")
-        yield found.span(3), posixpath.normpath(posixpath.join(posixpath.dirname(name), given))
 
 
 def _data(progress: Progress | None) -> Iterator[str]:
@@ -153,10 +128,6 @@ def _quoted(text: str) -> str:
 def hashed(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _read(name: str) -> str:
-    return (STATIC / name).read_text(encoding="utf-8")
 
 
 def _refuse_foreign(path: Path) -> None:

@@ -11,7 +11,7 @@ from attnscope.gpt.files import write_new
 from attnscope.measure.files import table_data
 from attnscope.web.bundle import bundled, styles
 from attnscope.web.export import hashed, json_text
-from attnscope.web.pages import STATIC
+from attnscope.web.statics import read
 
 if TYPE_CHECKING:
     from attnscope.measure import HeadTable
@@ -37,7 +37,7 @@ def heads_page(table: HeadTable) -> str:
     )
     title = str(table.model.get("label") or table.model.get("name") or table.model.get("class") or "Heads")
     made = ", ".join(f"{name} {table.model[name]}" for name in ("attnscope", "torch") if name in table.model)
-    text = (STATIC / "headtable.html").read_text(encoding="utf-8").replace("<!-- title -->", escape(title))
+    text = read("headtable.html").replace("<!-- title -->", escape(title))
     for place, content in (
         ("policy", escape(policy)),
         ("made", escape(f"{made}, seed {table.seed}")),

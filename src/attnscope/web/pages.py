@@ -1,19 +1,16 @@
-"""The pages and their files: from the package, with stated types, and asked for again at each visit."""
+"""The pages: each asked for again at each visit, and naming its files by their version."""
 
 from __future__ import annotations
 
-import os
 import re
+from functools import lru_cache
 from html import escape
-from pathlib import Path
 
 from starlette.responses import RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from attnscope.lesson import SECTIONS
-
-STATIC = Path(__file__).parent / "static"
+from attnscope.web.modules import reached
+from attnscope.web.statics import REVALIDATED, TYPES, read, there, version
 
 PAGES = {"walk": "Walk", "explore": "Explore", "map": "Map", "compare": "Compare"}
 """The pages with their names, in the order in which the bar lists them."""
@@ -23,51 +20,27 @@ OF_RUNS = ("explore", "map")
 
 _BAR = re.compile(r"<!-- bar: (.*?) -->", re.DOTALL)
 
-# Stated here, since what the system says of .js differs from machine to machine, and nosniff makes a page
-# of it fail.
-_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".woff2": "font/woff2",
-}
-# The browser keeps a file and asks whether it is still the same: a new version is never mixed with an old
-# one.
-_REVALIDATED = {"Cache-Control": "no-cache"}
-
-
-class Files(StaticFiles):
-    """The files under /static."""
-
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        """Return a file with its type, or 304 where the browser has it."""
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers.update(_REVALIDATED)
-        kind = _TYPES.get(Path(full_path).suffix.lower())
-        if kind is not None and "content-type" in response.headers:
-            response.headers["content-type"] = kind
-        return response
+_FILE = re.compile(r'((?:href|src)=")static/')
+_MODULE = re.compile(r'<script type="module" src="static/([^"]+)"></script>')
 
 
 def page(name: str) -> Response:
     """Return one page of the app."""
-    text = walk_page() if name == "walk" else _with_bar(name, _read(f"{name}.html"))
-    return Response(text, media_type=_TYPES[".html"], headers=_REVALIDATED)
+    return Response(_addressed(name, version()), media_type=TYPES[".html"], headers=REVALIDATED)
 
 
-def _read(name: str) -> str:
-    return (STATIC / name).read_text(encoding="utf-8")
+@lru_cache(maxsize=16)
+def _addressed(name: str, files: str) -> str:
+    """Return a page whose files stand under a version, its modules named at its head: a browser then asks for
+    all of them at once, and not level by level.
+    """
+
+    def preloaded(script: re.Match[str]) -> str:
+        links = [f'<link rel="modulepreload" href="static/{name}">' for name in reached(script[1])]
+        return "\n".join([*links, script[0]])
+
+    text = walk_page() if name == "walk" else _with_bar(name, read(f"{name}.html"))
+    return _FILE.sub(rf"\1static/{files}/", _MODULE.sub(preloaded, text))
 
 
 def _with_bar(name: str, text: str) -> str:
@@ -75,7 +48,7 @@ def _with_bar(name: str, text: str) -> str:
 
     def bar(own: re.Match[str]) -> str:
         parts = {"home": name if name == "walk" else "explore", "own": own[1], "pages": _links(name)}
-        made = _read("bar.html").strip()
+        made = read("bar.html").strip()
         for place, words in parts.items():
             made = made.replace(f"<!-- {place} -->", words)
         return made
@@ -97,16 +70,16 @@ def walk_page() -> str:
     """Return the page Walk as HTML: its frame with every chapter that has a text put in, hidden, and the list
     of them at the side.
     """
-    texts = {one.number: STATIC / "chapters" / f"{one.number:02d}.html" for one in SECTIONS}
-    here = [one for one in SECTIONS if texts[one.number].is_file()]
+    texts = {one.number: f"chapters/{one.number:02d}.html" for one in SECTIONS}
+    here = [one for one in SECTIONS if there(texts[one.number])]
     rail = [
         f'<li value="{one.number}"><a href="?chapter={one.number}" data-chapter="{one.number}">'
         f"{escape(one.title)}</a></li>"
         for one in here
     ]
     picker = [f'<option value="{one.number}">{one.number} · {escape(one.title)}</option>' for one in here]
-    chapters = [_chapter(one.number, texts[one.number].read_text(encoding="utf-8")) for one in here]
-    text = _read("walk.html")
+    chapters = [_chapter(one.number, read(texts[one.number])) for one in here]
+    text = read("walk.html")
     for place, lines in (("rail", rail), ("picker", picker), ("chapters", chapters)):
         text = text.replace(f"<!-- {place} -->", "\n".join(lines))
     return _with_bar("walk", text)
@@ -122,5 +95,5 @@ def to_page(base_path: str, name: str) -> Response:
     off.
     """
     return RedirectResponse(
-        f"{base_path}/{name}" if base_path else name, status_code=307, headers=_REVALIDATED
+        f"{base_path}/{name}" if base_path else name, status_code=307, headers=REVALIDATED
     )

@@ -18,7 +18,7 @@ from attnscope.recording.manifest import libraries
 from attnscope.web.bundle import bundled, styles
 from attnscope.web.export import hashed, json_text
 from attnscope.web.held import Asked, Held, held
-from attnscope.web.pages import STATIC
+from attnscope.web.statics import read
 
 LIMIT = 5_000_000
 """Bytes of a page, where nothing else is said."""
@@ -108,7 +108,7 @@ def _page(data: dict[str, Any], look: Look, left: str) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     made = ", ".join(f"{name} {version}" for name, version in libraries().items())
-    text = (STATIC / "shown.html").read_text(encoding="utf-8")
+    text = read("shown.html")
     for place, content in (
         ("policy", escape(policy)),
         ("title", escape(look.description.label)),
