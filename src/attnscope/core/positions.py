@@ -83,7 +83,7 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: Pairing = "half") ->
     return torch.stack([one * cos - two * sin, two * cos + one * sin], dim=-1).flatten(-2).to(x.dtype)
 
 
-def alibi_slopes(n: int) -> Float[Tensor, {n}]:
+def alibi_slopes(n: int) -> Float[Tensor, " {n}"]:
     """One slope for each of n heads, (n,) float32. Press et al. 2021 (ALiBi), section 3.
 
     For n a power of two, 2^(-8/n), 2^(-16/n), ... For other n, those of the power of two below, then every

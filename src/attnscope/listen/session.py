@@ -23,7 +23,7 @@ from attnscope.listen.quiet import quiet
 from attnscope.listen.runs import Key, RunLog, Waiting
 from attnscope.listen.silent import silent, within
 from attnscope.listen.summed import Summed
-from attnscope.recording import NotShown, Recording, Run
+from attnscope.recording import NotShown, Recording, Run, Site
 from attnscope.recording.piece import Piece
 from attnscope.recording.writing import Partial
 

@@ -13,6 +13,7 @@ Nothing is dropped: joined in order, `raw` of the tokens is the text wherever th
 
 from __future__ import annotations
 
+import builtins
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -39,7 +40,7 @@ class Token:
     spoken: str
 
     @property
-    def raw(self) -> bytes:
+    def raw(self) -> builtins.bytes:
         """Return the UTF-8 bytes this token stands for; empty for a special token."""
         if self.kind == "special":
             return b""
