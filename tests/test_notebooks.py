@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from attnscope.lesson import SECTIONS
+from tests.kernels import execute
 
 NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "lesson.ipynb"
 
@@ -23,13 +24,9 @@ def kept() -> Any:
 @pytest.fixture(scope="module")
 def ran(kept: Any) -> Any:
     """The notebook after every cell was run, with the seconds that the processors worked for it."""
-    from nbclient import NotebookClient
-    from traitlets.config import Config
-
     book = nbformat.from_dict(kept)
     began = os.times()
-    quiet = Config(KernelManager={"transport": "ipc"})  # over TCP the kernel warns that it is not encrypted
-    NotebookClient(book, timeout=120, kernel_name="python3", config=quiet).execute()
+    execute(book)
     ended = os.times()
     book.metadata["seconds"] = ended.children_user - began.children_user
     return book

@@ -8,6 +8,8 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.kernels import execute
+
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 SHOWS = {"first_look": 1, "mask": 1, "induction": 1}
 """Each tutorial, with how many pictures that are alive it shows."""
@@ -15,15 +17,11 @@ SHOWS = {"first_look": 1, "mask": 1, "induction": 1}
 
 @pytest.mark.parametrize("name", list(SHOWS))
 def test_a_tutorial_runs_and_shows_what_it_promises(name: str) -> None:
-    from nbclient import NotebookClient
-    from traitlets.config import Config
-
     kept: Any = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     nbformat.validate(kept)
     code = [cell for cell in kept.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
-    quiet = Config(KernelManager={"transport": "ipc"})  # over TCP the kernel warns that it is not encrypted
-    NotebookClient(kept, timeout=120, kernel_name="python3", config=quiet).execute()
+    execute(kept)
     outputs = [output for cell in code for output in cell.outputs]
     assert not [one for one in outputs if one.output_type == "error"]
     assert not [one.text for one in outputs if one.output_type == "stream" and one.name == "stderr"]

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Frame, Page, expect
 
 import attnscope as ats
 from attnscope import gpt
+from tests.kernels import execute
 
 # What Visual Studio Code lets the output of a cell do (its notebook's back layer).
 _VSCODE = (
@@ -38,12 +39,8 @@ ats.show(recording)
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A notebook of one cell that was run and saved."""
-    from nbclient import NotebookClient
-    from traitlets.config import Config
-
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(_CELL)])
-    quiet = Config(KernelManager={"transport": "ipc"})
-    NotebookClient(book, timeout=120, kernel_name="python3", config=quiet).execute()
+    execute(book)
     file = tmp_path_factory.mktemp("notebook") / "romeo.ipynb"
     nbformat.write(book, file)
     return file
