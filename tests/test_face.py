@@ -55,21 +55,6 @@ def test_importing_does_not_load_torch(statement: str) -> None:
     assert done.stdout.strip() == "[]"
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
-def test_every_python_example_of_a_document_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    told: dict[str, object] = {"__name__": "example"}  # a page is one story: later blocks use earlier names
-    for n, block in enumerate(
-        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
-    ):
-        exec(compile(block, f"{page.name}, example {n}", "exec"), told)
-
-
 def test_every_command_stands_in_the_documents() -> None:
     from attnscope.cli.main import group
 
