@@ -15,10 +15,12 @@ from attnscope.cli.lazy import COMMANDS, LazyGroup
 from attnscope.web.app import PAGES
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.comparing import Comparing, compare_routes
+from attnscope.web.heads import heads_routes
 from attnscope.web.lesson import lesson_routes
 from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.routes import api_routes
 from attnscope.web.saving import saving_routes
+from attnscope.web.surveys import Surveys
 from attnscope.web.worker import Worker
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -63,6 +65,7 @@ def test_every_route_is_in_the_docs() -> None:
         api_routes(catalogue, worker),
         saving_routes(worker),
         compare_routes(Comparing(worker)),
+        heads_routes(Surveys(catalogue)),
         lesson_routes(),
         measure_routes(Measuring()),
     ]

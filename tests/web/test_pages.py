@@ -51,7 +51,7 @@ def test_every_page_has_the_same_bar_with_its_own_name_in_it(client: TestClient)
         assert f'<a href="{name}" aria-current="page">{title}</a>' in bar
         carried = re.findall(r'data-carry="(\w+)"', bar)
         assert carried == [one for one in pages.OF_RUNS if one != name and name in pages.OF_RUNS]
-        assert ('id="picker"' in bar, 'id="badge"' in bar) == (name == "walk", name in pages.OF_RUNS)
+        assert ('id="picker"' in bar, 'id="badge"' in bar) == (name == "walk", name in ("explore", "map"))
         assert "<!--" not in text
 
 
@@ -147,7 +147,7 @@ def test_what_is_not_there_is_said_in_json(client: TestClient) -> None:
     assert answer.json()["error"] == {
         "title": "There is nothing at /nowhere",
         "message": "",
-        "hint": "The pages are at /walk, /explore, /map and /compare",
+        "hint": "The pages are at /walk, /explore, /map, /heads and /compare",
         "offer": None,
     }
     assert client.put("/api/runs").json()["error"]["title"] == "/api/runs does not take PUT"

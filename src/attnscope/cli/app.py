@@ -15,9 +15,11 @@ from attnscope.cli.texts import model_options, read_text, text_options
 if TYPE_CHECKING:
     from attnscope.models import Look
 
+SURVEYS = (".json", ".parquet")
+
 
 @click.command()
-@click.argument("recordings", metavar="[FOLDER]...", nargs=-1)
+@click.argument("given", metavar="[FOLDER|FILE]...", nargs=-1)
 @click.option(
     "--model", metavar="NAME", help="embedded (the default), a model's folder, or a Hugging Face hub id."
 )
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @model_options
 def command(
-    recordings: tuple[str, ...],
+    given: tuple[str, ...],
     *,
     model: str | None,
     text: str | None,
@@ -49,24 +51,28 @@ def command(
 ) -> None:
     """Open the app in a browser: a text in, the model's attention out.
 
-    FOLDER is a saved recording, which is shown without its model; there may be several.
+    FOLDER is a saved recording, which is shown without its model. FILE is a survey of a model's heads in
+    .json or .parquet, which `attnscope heads -o` wrote. There may be several of both.
     Prints its address and serves until Ctrl-C. It listens on this machine alone unless --host says
     otherwise, and no text leaves the machine.
     """
     from attnscope.web.serving import address, clean_base_path, listen, serve
 
     first_text = read_text(text, file)
-    if "" in recordings:
+    if "" in given:
         raise click.UsageError("FOLDER is empty; the folder of a saved recording is wanted.")
     base = clean_base_path(base_path)
     with listen(host, port) as bound:
         # Only now: these bring torch, which takes seconds, and a port in use should be told at once.
+        from attnscope.measure.reading import read_table
         from attnscope.models import open_model, shipped_models
         from attnscope.web.app import create_app
         from attnscope.web.catalogue import catalogue_with
         from attnscope.web.gate import Names
 
+        recordings, files = _parted(given)
         looks = [look for one in recordings for look in _looks(one)]
+        surveys = [(path.name, read_table(path)) for path in files]
         subject = None
         if model is not None or first_text is not None or not (looks or shipped_models()):
             name = "embedded" if model is None else model
@@ -74,9 +80,8 @@ def command(
             subject = open_model(name, dtype=dtype, attention=attention)
         if subject is not None and first_text is not None:
             subject.encode(first_text)
-        app = create_app(
-            catalogue_with(subject, first_text, looks=looks), names=Names.of(host, allow_host), base_path=base
-        )
+        catalogue = catalogue_with(subject, first_text, looks=looks, surveys=surveys)
+        app = create_app(catalogue, names=Names.of(host, allow_host), base_path=base)
         url = address(host, bound.getsockname()[1], base)
 
         def ready() -> None:
@@ -89,6 +94,21 @@ def command(
             serve(app, bound, ready=ready)
         except KeyboardInterrupt:
             click.echo("Ended.", err=True)
+
+
+def _parted(given: tuple[str, ...]) -> tuple[list[str], list[Path]]:
+    """Return the folders of recordings, and the files of surveys: those in .json or .parquet."""
+    from attnscope.errors import AttnscopeError
+    from attnscope.gpt.files import home_made
+
+    recordings, surveys = list[str](), list[Path]()
+    for one in given:
+        path = home_made(one, AttnscopeError)
+        if path.suffix.lower() in SURVEYS and not path.is_dir():
+            surveys.append(path)
+        else:
+            recordings.append(one)
+    return recordings, surveys
 
 
 def _looks(given: str) -> list[Look]:

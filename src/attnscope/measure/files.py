@@ -30,9 +30,13 @@ def save_table(table: HeadTable, path: Path) -> Path:
         raise AttnscopeError(
             f"{path.name} is no name for a table", wanted="A name in .csv, .json or .parquet"
         )
-    made = {"csv": _csv, "json": _json, "parquet": _parquet}[form](table)
-    write_new(path, made, AttnscopeError)
+    write_new(path, encoded(table, form), AttnscopeError)
     return path
+
+
+def encoded(table: HeadTable, form: str) -> bytes:
+    """The table as a file of one of FORMS. Raises AttnscopeError without pyarrow (Parquet)."""
+    return {"csv": _csv, "json": _json, "parquet": _parquet}[form](table)
 
 
 def table_data(table: HeadTable) -> dict[str, Any]:
@@ -40,7 +44,7 @@ def table_data(table: HeadTable) -> dict[str, Any]:
     return {
         "model": dict(table.model),
         "seed": table.seed,
-        "texts": [{"kind": kind, "name": name, "tokens": count} for kind, name, count in table.texts],
+        "texts": [text._asdict() for text in table.texts],
         "notes": list(table.notes),
         "scores": [asdict(score) for score in SCORES],
         "classes": [asdict(rule) for rule in RULES],

@@ -42,7 +42,9 @@ class OfSite:
 
 @dataclass(frozen=True)
 class OfText:
-    """What one text gave. index: its place in the survey."""
+    """What one text gave. index: its place in the survey.   spelled: the text that the model reads as its
+    tokens, "" where that is not known.
+    """
 
     index: int
     kind: TextKind
@@ -50,6 +52,7 @@ class OfText:
     tokens: int
     sites: tuple[OfSite, ...]
     note: str = ""
+    spelled: str = ""
 
     def to_json(self) -> str:
         """The same as JSON: floats keep every digit, and NaN is null."""

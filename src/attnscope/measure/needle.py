@@ -17,7 +17,7 @@ from attnscope.listen import record
 from attnscope.measure.found import OfSite, OfText, listed
 from attnscope.measure.passages import HIDDEN, NEEDLE, PASSAGES, QUESTION
 from attnscope.measure.run import refused_heads
-from attnscope.measure.texts import Text, shuffled
+from attnscope.measure.texts import Text, shuffled, spelling
 from attnscope.models import Kept, Subject, Writing, record_text
 from attnscope.models.encoded import Encoded
 from attnscope.recording import Site
@@ -76,7 +76,8 @@ def run_needle(subject: Subject, depth: float, index: int, *, seed: int) -> OfTe
         subject.forward(subject.of_ids(shuffled(text, seed).ids or ()))
     others = {(site.name, site.order): site for site in again.sites}
     sites = [_measured(site, steps, others.get((site.name, site.order))) for site in recording.sites]
-    return OfText(index, "needle", name, len(steps.ids), tuple(sites))
+    spelled = spelling(subject, steps.ids)
+    return OfText(index, "needle", name, len(steps.ids), tuple(sites), spelled=spelled)
 
 
 def retrieved(site: Site, steps: Steps) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from attnscope.errors import NothingRecorded, NotKept
 from attnscope.measure.attention import Uniform
@@ -15,23 +17,47 @@ from attnscope.recording import Recording, Run, Site
 NO_MODEL = "A recording is not run again: what needs random tokens, or the same text shuffled, is left out"
 
 
-def of_recording(recording: Recording) -> list[OfText]:
-    """What each text of each run gives. Raises NothingRecorded where there is no call."""
-    found: list[OfText] = []
-    for run in recording.runs:
-        for batch in range(max((site.batch for site in run.sites), default=0)):
-            name = f"run {run.index}, text {batch}"
-            sites = _sites(recording, run, batch)
-            tokens = max((site.tk for site in run.sites), default=0)
-            found.append(OfText(len(found), "plain", name, tokens, sites, note=NO_MODEL))
-    if not found:
+Told = Callable[[str, int, int], None]
+"""Called with what is measured, how many calls of attention are done, and of how many."""
+
+
+def texts_of(recording: Recording) -> list[tuple[Run, int]]:
+    """The texts of a recording in the order in which they are measured: a run, and which of its batch."""
+    return [
+        (run, batch)
+        for run in recording.runs
+        for batch in range(max((site.batch for site in run.sites), default=0))
+    ]
+
+
+def of_recording(recording: Recording, told: Told | None = None) -> list[OfText]:
+    """What each text of each run gives. Raises NothingRecorded where there is no call; `told` may raise to
+    leave.
+    """
+    texts = texts_of(recording)
+    if not texts:
         raise NothingRecorded("The recording holds no call of attention", wanted="One call or more")
+    found: list[OfText] = []
+    done, total = 0, sum(len(run.sites) for run, _ in texts)
+    for run, batch in texts:
+        name = f"run {run.index}, text {batch}"
+        sites = _sites(recording, run, batch, partial(_tell, told, name, done, total))
+        done += len(run.sites)
+        tokens = max((site.tk for site in run.sites), default=0)
+        found.append(OfText(len(found), "plain", name, tokens, sites, note=NO_MODEL))
+    _tell(told, "", total, total, 0)
     return found
 
 
-def _sites(recording: Recording, run: Run, batch: int) -> tuple[OfSite, ...]:
+def _tell(told: Told | None, text: str, done: int, total: int, more: int) -> None:
+    if told is not None:
+        told(text[:1].upper() + text[1:], done + more, total)
+
+
+def _sites(recording: Recording, run: Run, batch: int, begun: Callable[[int], None]) -> tuple[OfSite, ...]:
     uniform, found = Uniform(), []
-    for site in run.sites:
+    for at, site in enumerate(run.sites):
+        begun(at)
         if batch >= site.batch:
             continue
         text = Text("plain", "", ids_of(recording, site, batch))

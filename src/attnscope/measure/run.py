@@ -33,7 +33,9 @@ def run_text(subject: Subject, text: Text, index: int, *, seed: int) -> OfText:
         replace(one, shuffled=_same_cells(others[one.place], part, one)) if one.place in others else one
         for one in sites
     ]
-    return OfText(index, text.kind, text.name, len(text.ids or ()), tuple(sites))
+    return OfText(
+        index, text.kind, text.name, len(text.ids or ()), tuple(sites), spelled=text.spelled
+    )  # fmt: skip
 
 
 def recorded_ids(subject: Subject, ids: Sequence[int]) -> Recording:

@@ -24,7 +24,9 @@ from attnscope.models.given import subject_of
 from attnscope.recording import Recording, load
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being measured, how many texts are done, and of how many."""
+"""Called with what is being measured, how many texts are done, and of how many; of a recording, how many
+calls of attention.
+"""
 
 
 def heads(
@@ -58,7 +60,7 @@ def heads(
             raise AttnscopeError(
                 "A recording holds its own texts", wanted="heads(recording), without texts= and folder="
             )
-        return table_of(of_recording(opened), _about(opened.model, {}), seed=seed)
+        return table_of(of_recording(opened, progress), _about(opened.model, {}), seed=seed)
     was_training = opened.module.training
     opened.module.eval()
     try:

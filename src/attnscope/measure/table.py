@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -30,9 +30,20 @@ MISSING: dict[TextKind, str] = {
 """What is said of a score of whose texts none was measured."""
 
 
+class TextRead(NamedTuple):
+    """A text that was measured. spelled: what the model reads as its tokens, "" where that is not known."""
+
+    kind: str
+    name: str
+    tokens: int
+    spelled: str = ""
+
+
 @dataclass(frozen=True)
 class HeadRow:
-    """One head. site: the place of its call in a run.   name: of the module.   scores: by name."""
+    """One head. site: the place of its call in a run.   name: of the module.   order: which of the module's
+    calls it is.   scores: by name.
+    """
 
     site: int
     name: str
@@ -48,7 +59,7 @@ class HeadRow:
         """The row as it stands in a table of numbers: columns of HeadTable.columns."""
         flat: dict[str, Any] = {
             "layer": self.layer, "head": self.head, "kind": self.kind, "stack": self.stack,
-            "site": self.site, "name": self.name, "classes": ", ".join(self.classes),
+            "site": self.site, "name": self.name, "order": self.order, "classes": ", ".join(self.classes),
         }  # fmt: skip
         for name in NAMES:
             flat[name] = self.scores[name].value
@@ -64,7 +75,7 @@ class HeadTable:
 
     rows: tuple[HeadRow, ...]
     model: Mapping[str, Any]
-    texts: tuple[tuple[str, str, int], ...] = field(repr=False)
+    texts: tuple[TextRead, ...] = field(repr=False)
     seed: int
     notes: tuple[str, ...] = ()
 
@@ -72,7 +83,7 @@ class HeadTable:
     def columns(self) -> list[str]:
         """The names of the columns, in order."""
         beside = [name for score in NAMES for name in (score, *(f"{score}_{part}" for part in PARTS))]
-        return ["layer", "head", "kind", "stack", "site", "name", "classes", *beside]
+        return ["layer", "head", "kind", "stack", "site", "name", "order", "classes", *beside]
 
     def ranked(self, score: str) -> list[HeadRow]:
         """The heads by a score, largest first; those without a value are left out. Raises AttnscopeError."""
@@ -108,7 +119,7 @@ def table_of(found: Sequence[OfText], model: Mapping[str, Any], *, seed: int) ->
     places = list(dict.fromkeys(site.place for text in found for site in text.sites))
     noted = {text.kind: text.note for text in found if text.note}
     rows = [row for at, place in enumerate(places) for row in _rows(at, _of_place(found, place), noted, seed)]
-    texts = tuple((text.kind, text.name, text.tokens) for text in found)
+    texts = tuple(TextRead(text.kind, text.name, text.tokens, text.spelled) for text in found)
     notes = tuple(dict.fromkeys(text.note for text in found if text.note))
     return HeadTable(tuple(rows), dict(model), texts, seed, notes)
 

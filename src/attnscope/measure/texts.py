@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from attnscope.errors import TextTooLong
+from attnscope.errors import AttnscopeError, TextTooLong
 from attnscope.measure.scores import TextKind
 from attnscope.models import Subject
 
@@ -18,6 +18,9 @@ TWICE, FOUR = 64, 25
 """Random tokens of a text that has them twice, and of one that has them four times, where the context
 allows.
 """
+
+SPELLED = 20_000
+"""Characters: a longer text is not kept beside the numbers it gave."""
 
 SHUFFLED_TO = 1024
 """Tokens: of a longer text the beginning alone is measured in another order."""
@@ -27,7 +30,8 @@ SHUFFLED_TO = 1024
 class Text:
     """ids: as the model reads them, None where a recording does not tell them.   period: after how many
     tokens the same come again.   fixed: places whose token is no ordinary one, and stays where it is when the
-    others are shuffled.
+    others are shuffled.   spelled: the text that the model reads as these very tokens, "" where that is not
+    known.
     """
 
     kind: TextKind
@@ -35,6 +39,7 @@ class Text:
     ids: tuple[int, ...] | None
     period: int | None = None
     fixed: tuple[int, ...] = ()
+    spelled: str = ""
 
     def beginning(self, length: int) -> Text:
         """Its first tokens."""
@@ -49,19 +54,35 @@ def plain(subject: Subject, given: str | Sequence[int] | Tensor, name: str) -> T
         try:
             ids = subject.encode(given).ids
         except TextTooLong:
-            ids = subject.encode(subject.codec.fitting(given)).ids
+            given = subject.codec.fitting(given)
+            ids = subject.encode(given).ids
+        spelled = given if len(given) <= SPELLED else ""
     else:
         ids = [int(one) for one in given][: subject.context]
+        spelled = spelling(subject, ids)
     ordinary = set(subject.codec.ordinary())
     fixed = tuple(at for at, one in enumerate(ids) if one not in ordinary)
-    return Text("plain", name, tuple(ids), fixed=fixed)
+    return Text("plain", name, tuple(ids), fixed=fixed, spelled=spelled)
+
+
+def spelling(subject: Subject, ids: Sequence[int]) -> str:
+    """The text that the model reads as these very tokens; "" where no text is read so, or a long one is."""
+    ordinary = set(subject.codec.ordinary())
+    try:
+        text = b"".join(one.raw for one in subject.codec.row([at for at in ids if at in ordinary])).decode()
+        read = subject.encode(text).ids
+    except (AttnscopeError, UnicodeDecodeError):
+        return ""
+    return text if list(read) == list(ids) and len(text) <= SPELLED else ""
 
 
 def twice(subject: Subject, seed: int) -> Text:
     """n random tokens and the same again, nothing in front; fewer than TWICE where the context is short."""
     n = max(1, min(TWICE, subject.context // 2))
     block = _drawn(subject, n, seed)
-    return Text("twice", f"random tokens twice, draw {seed}", (*block, *block), period=n)
+    ids = (*block, *block)
+    name = f"random tokens twice, draw {seed}"
+    return Text("twice", name, ids, period=n, spelled=spelling(subject, ids))
 
 
 def four_times(subject: Subject, seed: int) -> Text:
@@ -71,7 +92,8 @@ def four_times(subject: Subject, seed: int) -> Text:
     first, *block = _drawn(subject, n + 1, seed)
     fixed = (0,) if begin is not None else ()
     ids = (first if begin is None else begin, *block * 4)
-    return Text("four", f"random tokens four times, draw {seed}", ids, period=n, fixed=fixed)
+    name = f"random tokens four times, draw {seed}"
+    return Text("four", name, ids, period=n, fixed=fixed, spelled=spelling(subject, ids))
 
 
 def shuffled(text: Text, seed: int) -> Text:

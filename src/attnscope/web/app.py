@@ -16,6 +16,7 @@ from attnscope.errors import AttnscopeError
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.comparing import Comparing, compare_routes
 from attnscope.web.gate import Gate, Names
+from attnscope.web.heads import heads_routes
 from attnscope.web.knocking import KnockRoom, knock_routes
 from attnscope.web.lesson import lesson_routes
 from attnscope.web.maps import MapRoom, map_routes
@@ -25,10 +26,11 @@ from attnscope.web.refusals import Refusal, refuse
 from attnscope.web.routes import api_routes
 from attnscope.web.saving import saving_routes
 from attnscope.web.statics import STATIC, Files
+from attnscope.web.surveys import Surveys
 from attnscope.web.worker import KEPT_BYTES, Worker
 
 _TITLES = {
-    404: ("There is nothing at {path}", "The pages are at /walk, /explore, /map and /compare"),
+    404: ("There is nothing at {path}", "The pages are at /walk, /explore, /map, /heads and /compare"),
     405: ("{path} does not take {method}", ""),
 }
 
@@ -42,7 +44,7 @@ def create_app(
     which a proxy shows it, "" or "/some/path"; `kept_bytes` is how much finished runs may hold in memory.
     """
     worker, measuring = Worker(catalogue, kept_bytes=kept_bytes), Measuring()
-    room, knocking = MapRoom(worker), KnockRoom(worker, catalogue)
+    room, knocking, surveys = MapRoom(worker), KnockRoom(worker, catalogue), Surveys(catalogue)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -50,6 +52,7 @@ def create_app(
         measuring.close()
         room.close()
         knocking.close()
+        surveys.close()
         worker.close()
 
     # The interactive documentation of FastAPI loads its script from another host, so it is off.
@@ -65,6 +68,7 @@ def create_app(
     app.include_router(saving_routes(worker))
     app.include_router(knock_routes(worker, knocking))
     app.include_router(compare_routes(Comparing(worker)))
+    app.include_router(heads_routes(surveys))
     app.include_router(lesson_routes())
     app.include_router(measure_routes(measuring))
     app.mount("/static", Files(directory=STATIC), name="static")

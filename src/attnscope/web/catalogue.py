@@ -1,4 +1,4 @@
-"""What the page may open: the models that ship, the model and the recordings named at start.
+"""What the page may open: the models that ship, the model, the recordings and the surveys named at start.
 
 A request names an entry, never a path.
 """
@@ -6,10 +6,11 @@ A request names an entry, never a path.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from attnscope.measure import HeadTable
 from attnscope.models import Description, Look, Subject, open_model, shipped_models
 from attnscope.web.refusals import Refusal
 
@@ -27,10 +28,16 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """The models and recordings on offer, the first of them by default, each opened once."""
+    """The models and recordings on offer, the first of them by default, each opened once.
+
+    surveys: tables of heads by name; no name is that of a model.   alone: held while a model runs, since a
+    recording hears every thread that runs its model.
+    """
 
     entries: Mapping[str, Entry]
     text: str = SAMPLE
+    surveys: Mapping[str, HeadTable] = field(default_factory=dict)
+    alone: threading.Lock = field(default_factory=threading.Lock, repr=False, init=False)
     _opened: dict[str, Subject | Look] = field(default_factory=dict, repr=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, init=False)
 
@@ -67,29 +74,34 @@ class Catalogue:
 
 
 def catalogue_with(
-    subject: Subject | None, text: str | None = None, *, looks: Sequence[Look] = ()
-) -> Catalogue:
-    """Return the shipped models, with looks at recordings and `subject` before them, and `text` as the page's
-    first text. A recording of a name that is taken is told apart by a number.
+    subject: Subject | None, text: str | None = None, *, looks: Sequence[Look] = (),
+    surveys: Sequence[tuple[str, HeadTable]] = (),
+) -> Catalogue:  # fmt: skip
+    """Return the shipped models, with looks at recordings and `subject` before them, `text` as the page's
+    first text, and surveys by name. A recording or survey of a name that is taken is told apart by a number.
     """
     entries: dict[str, Entry] = {}
     if subject is not None:
         entries[subject.id] = Entry(subject.description, lambda: subject)
     for look in looks:
-        named = _free(look.description, entries)
+        name = _free(look.description.id, entries)
+        named = replace(look.description, id=name, label=name)
         entries[named.id] = Entry(named, _shower(replace(look, description=named)), recorded=True)
     for one in shipped_models():
         entries.setdefault(one.id, Entry(one, _opener(one.id)))
-    return Catalogue(entries, SAMPLE if text is None else text)
+    tables: dict[str, HeadTable] = {}
+    for given, table in surveys:
+        tables[_free(given, {*entries, *tables})] = table
+    return Catalogue(entries, SAMPLE if text is None else text, tables)
 
 
-def _free(description: Description, taken: Mapping[str, Entry]) -> Description:
-    """Return the description with an id and label of its own."""
+def _free(wanted: str, taken: Collection[str]) -> str:
+    """Return a name that nothing else has."""
     reserved = {*taken, *(one.id for one in shipped_models())}
-    name, number = description.id, 2
+    name, number = wanted, 2
     while name in reserved:
-        name, number = f"{description.id} ({number})", number + 1
-    return replace(description, id=name, label=name)
+        name, number = f"{wanted} ({number})", number + 1
+    return name
 
 
 def _shower(look: Look) -> Callable[[], Look]:

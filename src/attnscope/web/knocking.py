@@ -122,8 +122,9 @@ class KnockRoom:
         try:
             with self._turn:
                 job.advance("Opening the model", 0, 4)
-                job.subject, bench = self._bench_of(job)
-                job.found = bench.without(job.cut)
+                with self.catalogue.alone:
+                    job.subject, bench = self._bench_of(job)
+                    job.found = bench.without(job.cut)
             job.advance("Done", 4, 4)
             job.state = "done"
         except Cancelled:

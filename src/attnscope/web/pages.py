@@ -12,11 +12,11 @@ from attnscope.lesson import SECTIONS
 from attnscope.web.modules import reached
 from attnscope.web.statics import REVALIDATED, TYPES, read, there, version
 
-PAGES = {"walk": "Walk", "explore": "Explore", "map": "Map", "compare": "Compare"}
+PAGES = {"walk": "Walk", "explore": "Explore", "map": "Map", "heads": "Heads", "compare": "Compare"}
 """The pages with their names, in the order in which the bar lists them."""
 
-OF_RUNS = ("explore", "map")
-"""The pages that look at a run: the model, the head and the cell go with one from one to another."""
+OF_RUNS = ("explore", "map", "heads")
+"""The pages over a model: it, the head and the cell go with one from one to another."""
 
 _BAR = re.compile(r"<!-- bar: (.*?) -->", re.DOTALL)
 

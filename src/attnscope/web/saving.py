@@ -15,11 +15,12 @@ from attnscope.web.refusals import Refusal
 from attnscope.web.shown import shown
 from attnscope.web.worker import Worker
 
-_TYPES = {
+TYPES = {  # of every export of any page
     "html": "text/html; charset=utf-8",
     "png": "image/png",
     "svg": "image/svg+xml",
     "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
     "parquet": "application/vnd.apache.parquet",
     "npz": "application/zip",
 }
@@ -33,7 +34,7 @@ def saving_routes(worker: Worker) -> APIRouter:
     def export(run: str, site: str, head: str, form: str) -> Response:
         """One head as a file; html is the whole run, with that head first."""
         views, s, h = place(worker, run, site, head)
-        if form not in _TYPES:
+        if form not in ("html", *FORMS):
             raise Refusal(404, f"There is no export {form[:20]!r}", wanted=f"One of html, {', '.join(FORMS)}")
         look = views.look
         if form == "html":
@@ -43,6 +44,6 @@ def saving_routes(worker: Worker) -> APIRouter:
             content = encode(wanted(look.recording, s, h, run=look.run, batch=look.batch), cast(Form, form))
         name = f"layer-{views.sites[s].layer}-head-{h}.{form}"
         sent = {"Content-Disposition": f'attachment; filename="{name}"', **FIXED, **seal(views, s, h)}
-        return Response(content, media_type=_TYPES[form], headers=sent)
+        return Response(content, media_type=TYPES[form], headers=sent)
 
     return api

@@ -115,7 +115,7 @@ class Worker:
                 views = _prepared(run, opened)
             else:
                 subject = opened
-                views = _prepared(run, self._seen(run) or _look(run, subject))
+                views = _prepared(run, self._seen(run) or self._looked(run, subject))
             run.finish(result_of(views), views)
         except AttnscopeError as error:
             run.fail(error_fields(error, _offer(error, subject, run.text)))
@@ -127,6 +127,10 @@ class Worker:
             _log.exception("A run failed: model %s", run.model)
             what = f"The run met something it did not expect ({type(error).__name__})"
             run.fail(error_fields(ServerError(what, hint="The terminal in which attnscope runs says more")))
+
+    def _looked(self, run: Run, subject: Subject) -> Look:
+        with self._catalogue.alone:
+            return _look(run, subject)
 
     def _seen(self, run: Run) -> Look | None:
         """The look of the same text that shows tokens, or other words, where one is at hand."""

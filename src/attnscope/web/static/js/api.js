@@ -72,11 +72,7 @@ export const largestCells = async (run, site, head, { n, skipFirst, near }) =>
   (await ask(`runs/${run}/sites/${site}/heads/${head}/map/largest?n=${n}&skip_first=${skipFirst ? 1 : 0}&near=${near}`)).json()
 
 /** A head as a file: its content and its name. @param {string} run @param {number} site @param {number} head @param {string} form @returns {Promise<{content: Blob, name: string}>} */
-export async function exported(run, site, head, form) {
-  const answer = await ask(`runs/${run}/sites/${site}/heads/${head}/export/${form}`)
-  const name = /filename="([^"]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? `head.${form}`
-  return { content: await answer.blob(), name }
-}
+export const exported = (run, site, head, form) => fileOf(`runs/${run}/sites/${site}/heads/${head}/export/${form}`, `head.${form}`)
 
 /** @param {string} run @param {number} i @param {number} top @returns {Promise<import("./types.js").Prediction>} */
 export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&top=${top}`)).json()
@@ -106,6 +102,28 @@ export const comparedSlots = async (a, b, align, head) => (await ask(`compare/sl
 /** Both heads and their difference, (3, rows, columns). @param {string} a @param {string} b @param {string} align @param {number} head */
 export const comparedPlanes = (a, b, align, head) => blockOf(`compare/picture?a=${a}&b=${b}&align=${align}&head=${head}`)
 
+/** The tables of heads that there are, or can be made. @returns {Promise<{surveys: import("./types.js").SurveyEntry[]}>} */
+export const surveys = async () => (await ask('heads')).json()
+
+/** A table with what opens its heads. @param {string} of @returns {Promise<import("./pure/heads/table.js").Survey & {opens: import("./pure/heads/texts.js").Opening}>} */
+export const survey = async (of) => (await ask(`heads/table?of=${encodeURIComponent(of)}`)).json()
+
+/** The classes of the heads of a model, null where nothing is known of them. @param {string} model @returns {Promise<import("./pure/heads/classes.js").Known|null>} */
+export const classes = async (model) => (await ask(`heads/classes?of=${encodeURIComponent(model)}`)).json()
+
+/** Measures every head of a model or recording. @param {string} of @returns {Promise<{id: string}>} */
+export const measureHeads = async (of) =>
+  (await ask('heads', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ of }) })).json()
+
+/** @param {string} id @returns {Promise<import("./types.js").Progress>} */
+export const surveyState = async (id) => (await ask(`heads/jobs/${id}`)).json()
+
+/** @param {string} id */
+export const stopSurvey = (id) => ask(`heads/jobs/${id}`, { method: 'DELETE' })
+
+/** A table of heads as a file; a picture is its scatter. @param {string} of @param {string} form @param {{x: string, y: string, chosen: string}} view */
+export const surveyFile = (of, form, { x, y, chosen }) => fileOf(`heads/export/${form}?${new URLSearchParams({ of, x, y, head: chosen })}`, `heads.${form}`)
+
 /** The experiments of a chapter of the lesson. @param {number} number @returns {Promise<import("./lesson/types.js").Chapter>} */
 export const lesson = async (number) => (await ask(`lesson/${number}`)).json()
 
@@ -118,6 +136,13 @@ export const measured = async (id) => (await ask(`measure/${id}`)).json()
 
 /** @param {string} id */
 export const stopMeasuring = (id) => ask(`measure/${id}`, { method: 'DELETE' })
+
+/** @param {string} path @param {string} named what it is called where the server does not say */
+async function fileOf(path, named) {
+  const answer = await ask(path)
+  const name = /filename="([^"]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? named
+  return { content: await answer.blob(), name }
+}
 
 /** @param {string} path @param {RequestInit} [options] */
 async function blockOf(path, options) {

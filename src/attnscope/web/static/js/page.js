@@ -1,50 +1,34 @@
-// What the pages that look at a run share: one state, kept in the address, a session, its numbers, and drawing at most once a frame.
+// What the pages that look at a run share beside the base of all pages: a session, the models on offer, and saving a head.
 
 import * as api from './api.js'
-import { mountBar } from './bar.js'
-import { attr } from './dom.js'
-import { createHistory } from './history.js'
-import { look, onSystemTheme } from './look.js'
+import { Base, part } from './base.js'
 import { resolve } from './pure/selection.js'
 import { isSite, longName } from './pure/sites.js'
 import { asProblem, createSession } from './session.js'
-import { createStore } from './store.js'
 import { mount as mountBadge } from './views/badge.js'
-import * as dialogs from './views/dialogs.js'
 import { showSave } from './views/save.js'
 
-/** @typedef {import("./types.js").Shared} Shared */
-/** Where a key went down. @typedef {{target: HTMLElement|null, typing: boolean}} Where */
+export { part }
 
-/** @param {string} id */
-export const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
-
-const MAIN = /** @type {HTMLElement} */ (document.querySelector('main'))
+/** @typedef {import("./types.js").Shared} Shared @typedef {import("./base.js").Where} Where */
 
 /**
- * A page says how its address is spelled and which keys it has, draws (drawNow), and acts on keys (press).
  * @template {Shared} State
+ * @extends {Base<State>}
  */
-export class Page {
+export class Page extends Base {
   /** @type {import("./types.js").Model[]} */ models = []
   /** @type {import("./types.js").Sample|null} */ sample = null
-  drawing = 0
 
   /** @param {{parse: (search: string) => State, format: (state: State) => string}} spelling @param {import("./pure/keyboard.js").KeyList} keys */
   constructor(spelling, keys) {
-    const draw = () => this.draw()
-    this.history = createHistory(spelling, (state) => this.went(state))
-    this.state = this.history.read()
-    this.look = look(this.state.theme)
-    this.store = createStore(draw)
-    const { session, start, cancel } = createSession(draw, (model) => this.recorded(model))
+    super(spelling, keys)
+    const { session, start, cancel } = createSession(() => this.draw(), (model) => this.recorded(model))
     this.session = session
     this.start = start
     this.cancel = cancel
     this.badge = mountBadge(part('badge'))
-    this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => keys })
     part('save').addEventListener('click', () => this.save())
-    this.listen()
   }
 
   /** Offers the chosen head as a file. */
@@ -84,63 +68,14 @@ export class Page {
     this.relook()
   }
 
-  /** @param {Partial<State>} patch @param {string} kind of step in the history; "" completes the present one */
-  change(patch, kind) {
-    this.state = { ...this.state, ...patch }
-    this.history.write(this.state, kind)
-    this.draw()
-  }
-
   /** The server forgot the run, or was started anew. */
   again() {
     this.store.clear()
     this.start(this.state.model ?? '', this.state.text ?? '')
   }
 
-  /** Draws once before the next frame, however often it is asked for. */
-  draw() {
-    if (this.drawing) return
-    attr(MAIN, 'aria-busy', true)
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = 0
-      this.drawNow()
-      if (!this.drawing) attr(MAIN, 'aria-busy', this.busy())
-    })
-  }
-
-  drawNow() {}
-
-  /** Whether anything is on its way. @returns {boolean} */
+  /** @returns {boolean} */
   busy() {
-    return this.session.busy || this.store.awaited() > 0
-  }
-
-  theme() {
-    this.change(/** @type {Partial<State>} */ ({ theme: this.look.dark ? 'light' : 'dark' }), 'theme')
-    this.relook()
-  }
-
-  relook() {
-    this.look = look(this.state.theme)
-    this.draw()
-  }
-
-  link() {
-    this.history.flush()
-    return location.href
-  }
-
-  listen() {
-    onSystemTheme(() => this.relook())
-    addEventListener('keydown', (event) => {
-      const target = event.target instanceof HTMLElement ? event.target : null
-      const typing = target?.matches('textarea, input:not([type=checkbox]), select') ?? false
-      if (!dialogs.open() && this.press(event, { target, typing })) event.preventDefault()
-    })
-  }
-
-  /** @param {KeyboardEvent} _event @param {Where} _where @returns {boolean} whether the key did anything */
-  press(_event, _where) {
-    return false
+    return this.session.busy || super.busy()
   }
 }

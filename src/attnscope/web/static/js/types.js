@@ -48,6 +48,7 @@
 /** @typedef {{a: {at: number, text: string}|null, b: {at: number, text: string}|null}} Slot what stands there on each side, from its first position on */
 /** @typedef {{cells: number, align: string, rows: Slot[], columns: Slot[]}} Slots cells: slots along a side of a pixel */
 /** @typedef {{after: number, entropy: number, top: {token: Token, p: number}[]}} Prediction */
+/** A table of heads that is there or can be made. job: of one that is under way. @typedef {{id: string, label: string, kind: "file"|"model"|"recording", job: string|null, measured: boolean}} SurveyEntry */
 /** @typedef {{id: number, token: Token, before: number, after: number}} KnockedToken a token that may come next: its probability before and without */
 /**
  * What a knock-out tells. kl, variation, realised: of the position that was asked for, in nats; share: of hidden states, at every position.

@@ -13,8 +13,10 @@ const FORMS = [
   { form: 'npz', text: 'NPZ', says: 'arrays for NumPy' },
 ]
 
-/** @param {{title: string, get: (form: string) => Promise<{content: Blob, name: string}>}} on get: asks for the file */
-export function showSave({ title, get }) {
+/** @typedef {{form: string, text: string, says: string}} Form */
+
+/** @param {{title: string, get: (form: string) => Promise<{content: Blob, name: string}>, forms?: Form[], about?: string}} on get: asks for the file */
+export function showSave({ title, get, forms = FORMS, about = 'Each file says of which model, versions and certificate it is.' }) {
   const said = h('p', { class: 'small', role: 'status' })
   /** @param {string} form */
   async function save(form) {
@@ -30,6 +32,6 @@ export function showSave({ title, get }) {
       put(said, [`${what}.`, message, hint].filter(Boolean).join(' '))
     }
   }
-  const lines = FORMS.flatMap(({ form, text, says }) => [h('dt', {}, h('button', { class: 'btn', type: 'button', onclick: () => save(form) }, text)), h('dd', {}, says)])
-  dialog(`Save ${title}`, h('dl', { class: 'save-list' }, ...lines), h('p', { class: 'small dim' }, 'Each file says of which model, versions and certificate it is.'), said)
+  const lines = forms.flatMap(({ form, text, says }) => [h('dt', {}, h('button', { class: 'btn', type: 'button', onclick: () => save(form) }, text)), h('dd', {}, says)])
+  dialog(`Save ${title}`, h('dl', { class: 'save-list' }, ...lines), h('p', { class: 'small dim' }, about), said)
 }

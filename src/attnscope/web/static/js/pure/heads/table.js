@@ -6,7 +6,7 @@ import { two, weight } from '../number.js'
  * @typedef {{value: number|null, uniform: number|null, shuffled: number|null, spread: number|null, low: number|null, high: number|null, texts: (number|null)[], reason: string}} Measured
  * @typedef {{site: number, name: string, order: number, layer: number, head: number, kind: string, stack: string, classes: string[], scores: Record<string, Measured>}} Head
  * @typedef {{name: string, title: string, definition: string, formula: string, source: string, text: string, unit: string}} Score
- * @typedef {{name: string, glyph: string, says: string}} Rule
+ * @typedef {{name: string, glyph: string, says: string, score: string}} Rule
  * @typedef {{model: Record<string, any>, texts: {kind: string, name: string, tokens: number}[], notes: string[], scores: Score[], classes: Rule[], heads: Head[]}} Survey
  * @typedef {{sort: string, up: boolean, only: string, x: string, y: string, chosen: string}} State only: a class, "none" for no class, "" for all; chosen: "site.head" or ""
  */
@@ -15,6 +15,18 @@ export const NONE = 'none'
 
 /** @type {State} */
 export const EMPTY = { sort: 'layer', up: true, only: '', x: 'induction_stripe', y: 'previous_token', chosen: '' }
+
+const ACROSS = [EMPTY.x, 'induction_mass', 'entropy']
+const UP = [EMPTY.y, 'sink', 'distance', 'local']
+
+/** Whether any head has a value of a score. @param {Survey} survey @param {string} name */
+export const isMeasured = (survey, name) => survey.heads.some((head) => (head.scores[name]?.value ?? null) !== null)
+
+/** The state that nothing was chosen of: axes that this survey has values for. @param {Survey} survey @returns {State} */
+export function byDefault(survey) {
+  const first = (/** @type {string[]} */ names) => names.find((name) => isMeasured(survey, name)) ?? names[0]
+  return { ...EMPTY, x: first(ACROSS), y: first(UP) }
+}
 
 /** The columns that are always there. */
 export const MAIN = ['previous_token', 'induction_stripe', 'duplicate_token', 'sink', 'entropy']
@@ -72,12 +84,13 @@ export function parse(hash, survey) {
     const given = query.get(name)
     return given !== null && known.includes(given) ? given : none
   }
+  const usual = byDefault(survey)
   return {
     sort: one('sort', ['layer', ...scores], EMPTY.sort),
     up: query.has('sort') ? query.get('up') === '1' : EMPTY.up,
     only: one('class', classes, ''),
-    x: one('x', scores, EMPTY.x),
-    y: one('y', scores, EMPTY.y),
+    x: one('x', scores, usual.x),
+    y: one('y', scores, usual.y),
     chosen: one('head', survey.heads.map(nameOf), ''),
   }
 }

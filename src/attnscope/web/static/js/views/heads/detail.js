@@ -1,14 +1,18 @@
 // The chosen head: every score with its baselines, its interval, the text where it is largest, or why there is none.
 
 import { h, put } from '../../dom.js'
+import { glyph } from './glyph.js'
 import { bestText, nameOf, shown } from '../../pure/heads/table.js'
 
 /** @typedef {import("../../pure/heads/table.js").Survey} Survey @typedef {import("../../pure/heads/table.js").State} State */
 
-/** @param {HTMLElement} el @param {Survey} survey */
-export function mount(el, survey) {
+/** @param {HTMLElement} el @param {Survey} survey @param {(head: import("../../pure/heads/table.js").Head, state: State) => HTMLElement|null} [beside] what stands before the scores */
+export function mount(el, survey, beside = () => null) {
   /** @param {string} kind @param {number|null} at */
   const textName = (kind, at) => (at === null ? '' : survey.texts.filter((text) => text.kind === kind)[at]?.name ?? '')
+  const glyphs = new Map(survey.classes.map((rule) => [rule.name, rule.glyph]))
+  /** @param {import("../../pure/heads/table.js").Head} head */
+  const marks = ({ classes }) => (classes.length ? classes : ['no class']).map((word) => h('span', { class: 'of small dim' }, glyph(glyphs.get(word) ?? 'none'), word))
   return {
     /** @param {State} state */
     update(state) {
@@ -26,7 +30,8 @@ export function mount(el, survey) {
       const titles = ['score', 'value', 'uniform', 'shuffled', '95%', 'most on'].map((word) => h('th', { scope: 'col' }, word))
       put(
         el,
-        h('div', { class: 'sec' }, h('h2', {}, `Layer ${head.layer} · Head ${head.head}`), h('span', { class: 'small dim' }, head.classes.join(', ') || 'no class'), h('span', { class: 'small faint' }, head.name)),
+        h('div', { class: 'sec' }, h('h2', {}, `Layer ${head.layer} · Head ${head.head}`), ...marks(head), h('span', { class: 'small faint name', title: head.name }, head.name)),
+        beside(head, state),
         h('table', {}, h('thead', {}, h('tr', {}, ...titles)), h('tbody', {}, ...lines)),
       )
     },

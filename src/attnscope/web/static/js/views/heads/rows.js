@@ -6,7 +6,7 @@ import { glyph } from './glyph.js'
 
 /** @typedef {import("../../pure/heads/table.js").Survey} Survey @typedef {import("../../pure/heads/table.js").State} State @typedef {import("../../pure/heads/table.js").Head} Head @typedef {import("../../pure/heads/table.js").Score} Score */
 
-/** @param {HTMLElement} el @param {Survey} survey @param {{sort: (column: string) => void, choose: (name: string) => void}} on */
+/** @param {HTMLElement} el @param {Survey} survey @param {{sort: (column: string) => void, choose: (name: string) => void, open?: (name: string) => void}} on open: goes to where the head is seen */
 export function mount(el, survey, on) {
   const glyphs = new Map(survey.classes.map((rule) => [rule.name, rule.glyph]))
   const head = h('tr')
@@ -15,6 +15,10 @@ export function mount(el, survey, on) {
   body.addEventListener('click', (event) => {
     const row = event.target instanceof Element ? event.target.closest('tr') : null
     if (row?.dataset.head) on.choose(row.dataset.head)
+  })
+  body.addEventListener('dblclick', (event) => {
+    const row = event.target instanceof Element ? event.target.closest('tr') : null
+    if (row?.dataset.head) on.open?.(row.dataset.head)
   })
   body.addEventListener('keydown', (event) => {
     const rows = [...body.rows]
@@ -47,7 +51,7 @@ export function mount(el, survey, on) {
     const marks = words.map((word) => h('span', { class: 'of' }, glyph(glyphs.get(word) ?? 'none'), word))
     const cells = columns.map(({ name, unit }) => {
       const score = one.scores[name]
-      return h('td', { class: score.value === null ? 'num faint' : 'num', title: score.reason || `uniform ${shown(score.uniform, unit)}, shuffled ${shown(score.shuffled, unit)}` }, shown(score.value, unit))
+      return h('td', { class: score.value === null ? 'num faint' : 'num', title: score.reason || `uniform ${shown(score.uniform, unit)}, shuffled ${shown(score.shuffled, unit)}${score.low === null ? ', one text' : `, 95% ${shown(score.low, unit)} to ${shown(score.high, unit)}`}` }, shown(score.value, unit))
     })
     const place = one.kind === 'cross' ? 'cross ' : one.stack === 'encoder' ? 'enc ' : ''
     const tr = h('tr', { 'data-head': nameOf(one), tabindex: stop ? 0 : -1 }, h('th', { scope: 'row', class: 'num' }, `${place}L${one.layer} H${one.head}`), h('td', {}, ...marks), ...cells)

@@ -1,9 +1,10 @@
 // Every head as a point between two scores; dotted lines are the uniform head.
 
 import { attr, h, put, s } from '../../dom.js'
-import { nameOf, reach, shown } from '../../pure/heads/table.js'
+import { isMeasured, nameOf, reach, shown } from '../../pure/heads/table.js'
 import { roundTicks } from '../../pure/ticks.js'
 import { fixed } from '../../pure/number.js'
+import { meaning } from './meaning.js'
 
 /** @typedef {import("../../pure/heads/table.js").Survey} Survey @typedef {import("../../pure/heads/table.js").State} State @typedef {import("../../pure/heads/table.js").Head} Head */
 
@@ -14,12 +15,13 @@ const FOOT = 30
 /** @param {HTMLElement} el @param {Survey} survey @param {{axis: (side: "x"|"y", score: string) => void, choose: (name: string) => void}} on */
 export function mount(el, survey, on) {
   const pick = (/** @type {"x"|"y"} */ side, /** @type {string} */ word) => {
-    const select = h('select', { class: 'field', onchange: () => on.axis(side, select.value) }, ...survey.scores.map(({ name, title }) => h('option', { value: name }, title)))
+    const select = h('select', { class: 'field', onchange: () => on.axis(side, select.value) }, ...survey.scores.map(({ name, title }) => h('option', { value: name, disabled: !isMeasured(survey, name) }, title)))
     return { select, label: h('label', { class: 'small dim' }, word, ' ', select) }
   }
   const selects = { y: pick('y', 'up'), x: pick('x', 'right') }
   const plot = s('svg', { viewBox: `0 0 ${SIDE + LEFT + 14} ${SIDE + FOOT + 10}`, role: 'img' })
-  put(el, h('div', { class: 'axes' }, selects.y.label, selects.x.label), plot)
+  const about = h('div', { class: 'about' })
+  put(el, h('div', { class: 'axes' }, selects.y.label, selects.x.label), plot, about)
   plot.addEventListener('click', (event) => {
     const name = event.target instanceof Element ? event.target.getAttribute('data-head') : null
     if (name) on.choose(name)
@@ -29,7 +31,10 @@ export function mount(el, survey, on) {
     update(state, heads) {
       for (const side of /** @type {const} */ (['x', 'y'])) selects[side].select.value = state[side]
       draw(plot, survey, state, heads)
+      const told = (/** @type {string} */ name) => survey.scores.filter((score) => score.name === name)
+      put(about, h('p', { class: 'small faint' }, 'Dotted: the uniform head.'), ...told(state.y).map((score) => meaning(score, '↑ ')), ...told(state.x).map((score) => meaning(score, '→ ')))
     },
+    plot,
   }
 }
 
@@ -57,7 +62,14 @@ function draw(plot, survey, state, heads) {
     const chosen = nameOf(head) === state.chosen
     return [s('circle', { cx: x(one), cy: y(other), r: chosen ? 5 : 3.5, class: chosen ? 'chosen' : '', 'data-head': nameOf(head) }, s('title', {}, about))]
   })
+  const one = heads.find((head) => nameOf(head) === state.chosen)?.scores
+  const own = one ? { across: one[state.x], up: one[state.y] } : null
+  const there = own && own.across.value !== null && own.up.value !== null
+  const spans = there ? [
+    own.across.low !== null && own.across.high !== null && s('line', { class: 'span', x1: x(own.across.low), x2: x(own.across.high), y1: y(own.up.value ?? 0), y2: y(own.up.value ?? 0) }),
+    own.up.low !== null && own.up.high !== null && s('line', { class: 'span', x1: x(own.across.value ?? 0), x2: x(own.across.value ?? 0), y1: y(own.up.low), y2: y(own.up.high) }),
+  ] : []
   dots.sort((one, other) => Number(one.classList.contains('chosen')) - Number(other.classList.contains('chosen')))
   attr(plot, 'aria-label', `${dots.length} heads: ${up.title} over ${across.title}`)
-  put(plot, s('path', { class: 'frame', d: `M${LEFT} 6v${SIDE}h${SIDE}` }), ...ticks, ...lines, ...dots)
+  put(plot, s('path', { class: 'frame', d: `M${LEFT} 6v${SIDE}h${SIDE}` }), ...ticks, ...lines, ...spans, ...dots)
 }

@@ -1,0 +1,200 @@
+// The page Heads: what each head of a model does, from a survey that was given or is made here. Its state is its address.
+
+import * as api from './api.js'
+import { Base, part } from './base.js'
+import { say } from './dom.js'
+import { format, parse, placeOf, viewOf } from './pure/heads/address.js'
+import { KEYS, shortcut } from './pure/heads/keys.js'
+import { filtered, nameOf, sorted } from './pure/heads/table.js'
+import { plural } from './pure/number.js'
+import { asProblem } from './session.js'
+import { createSurvey } from './survey.js'
+import { bestOf, firstLink } from './views/heads/best.js'
+import { mount as mountClasses } from './views/heads/classes.js'
+import { mount as mountDetail } from './views/heads/detail.js'
+import { showMeanings } from './views/heads/meaning.js'
+import { mountNothing } from './views/heads/nothing.js'
+import { mountPick } from './views/heads/pick.js'
+import { mount as mountRows } from './views/heads/rows.js'
+import { mount as mountScatter } from './views/heads/scatter.js'
+import { showSave } from './views/save.js'
+
+/** @typedef {import("./pure/heads/address.js").HeadsState} HeadsState @typedef {import("./types.js").SurveyEntry} SurveyEntry */
+/** @typedef {import("./pure/heads/table.js").Survey & {opens: import("./pure/heads/texts.js").Opening}} Survey */
+
+const PARTS = ['classes', 'scatter', 'rows', 'detail']
+const FORMS = [
+  { form: 'html', text: 'HTML', says: 'the table and the picture as a page that opens offline' },
+  { form: 'csv', text: 'CSV', says: 'a line for each head' },
+  { form: 'parquet', text: 'Parquet', says: 'the same for pandas' },
+  { form: 'json', text: 'JSON', says: 'all that is known, every text’s number too; the app opens it' },
+  { form: 'png', text: 'PNG', says: 'the two scores as a picture' },
+  { form: 'svg', text: 'SVG', says: 'the same as a drawing' },
+]
+
+/** @extends {Base<HeadsState>} */
+class Heads extends Base {
+  /** @type {SurveyEntry[]} */ surveys = []
+  /** @type {api.ApiError|null} */ problem = null
+  /** @type {Survey|null} */ shown = null
+  /** @type {{update: (state: import("./pure/heads/table.js").State, heads: import("./pure/heads/table.js").Head[]) => void}|null} */ views = null
+  unsaid = false
+
+  constructor() {
+    super({ parse, format }, KEYS)
+    this.survey = createSurvey(() => this.draw(), () => this.measured())
+    this.pick = mountPick(part('pick'), { choose: (entry) => this.choose(entry), meanings: () => this.shown && showMeanings(this.shown) })
+    this.nothing = mountNothing(part('nothing'), { measure: () => this.survey.start(this.of()), cancel: () => this.survey.cancel(), again: () => location.reload() })
+    part('save').addEventListener('click', () => this.save())
+  }
+
+  async open() {
+    this.draw()
+    try {
+      await this.list()
+      const { survey, model } = this.state
+      if (!survey && !model && this.surveys.length) this.choose(this.surveys[0], '')
+    } catch (error) {
+      this.problem = asProblem(error)
+    }
+    this.draw()
+  }
+
+  async list() {
+    this.surveys = (await api.surveys()).surveys
+  }
+
+  /** The name of what is shown. */
+  of() {
+    return this.state.survey ?? this.state.model ?? ''
+  }
+
+  /** @param {SurveyEntry} entry @param {string} [kind] */
+  choose({ id, kind: what }, kind = 'survey') {
+    const run = { text: null, i: null, j: null, layer: null, site: null, head: null, only: '' }
+    this.change({ ...run, ...(what === 'file' ? { survey: id, model: null } : { survey: null, model: id }) }, kind)
+  }
+
+  async measured() {
+    this.store.clear()
+    await this.list().catch((error) => (this.problem = asProblem(error)))
+    say(part('live'), 'Measured')
+    this.draw()
+  }
+
+  busy() {
+    return super.busy() || (!this.surveys.length && !this.problem) || this.survey.now.busy
+  }
+
+  drawNow() {
+    const of = this.of()
+    const entry = this.surveys.find(({ id }) => id === of) ?? null
+    if (this.survey.now.of && this.survey.now.of !== of) this.survey.leave()
+    if (entry?.job && !this.survey.now.of) return void this.survey.start(of, entry.job)
+    const found = /** @type {Survey|undefined} */ (entry?.measured ? this.store.get(`table ${of}`, () => api.survey(of)) : undefined)
+    const waiting = entry?.measured && !found && !this.store.problem(`table ${of}`)
+    this.pick.update({ surveys: this.surveys, of, words: found ? aboutOf(found) : '', table: Boolean(found) })
+    for (const id of PARTS) part(id).hidden = !found
+    part('nothing').hidden = Boolean(found || waiting || (!this.surveys.length && !this.problem))
+    part('save').hidden = !found
+    document.title = `${found ? `${entry?.label} · ` : ''}Heads · attnscope`
+    if (found) return this.drawTable(found)
+    const unknown = this.surveys.length && !entry ? new api.ApiError({ title: 'There is no survey of this name', message: `${of} is not on offer.`, hint: 'Choose another above.' }, 404) : null
+    this.nothing.update({ entry, problem: this.problem ?? unknown ?? this.survey.now.problem ?? this.store.problem(`table ${of}`), progress: this.survey.now.progress, busy: this.survey.now.busy })
+  }
+
+  /** @param {Survey} survey */
+  drawTable(survey) {
+    if (this.shown !== survey) this.mount(survey)
+    if (this.state.model === null && survey.opens.model) return this.change({ model: survey.opens.model }, '') // the other pages open it
+    const state = viewOf(this.state, survey)
+    this.views?.update(state, filtered(survey.heads, state.only))
+    if (this.unsaid) {
+      const head = this.head()
+      say(part('live'), head ? `Layer ${head.layer}, head ${head.head}: ${head.classes.join(', ') || 'no class'}` : 'No head chosen')
+    }
+    this.unsaid = false
+  }
+
+  /** @param {Survey} survey */
+  mount(survey) {
+    this.shown = survey
+    const choose = (/** @type {string} */ name) => this.chooseHead(name)
+    const classes = mountClasses(part('classes'), survey, { only: (name) => this.change({ only: this.state.only === name ? '' : name }, 'class') })
+    const scatter = mountScatter(part('scatter'), survey, { axis: (side, score) => this.change({ [side]: score }, side), choose })
+    const detail = mountDetail(part('detail'), survey, (head, state) => bestOf(head, survey, state))
+    const rows = mountRows(part('rows'), survey, { sort: (column) => this.sort(column), choose, open: (name) => this.go(name) })
+    this.views = {
+      update(state, heads) {
+        classes.update(state)
+        scatter.update(state, heads)
+        detail.update(state)
+        rows.update(state, sorted(heads, state.sort, state.up))
+      },
+    }
+  }
+
+  /** @param {string} column */
+  sort(column) {
+    if (!this.shown) return
+    const { sort, up } = viewOf(this.state, this.shown)
+    this.change({ sort: column, up: sort === column ? !up : column === 'layer' }, 'sort')
+  }
+
+  head() {
+    const { shown } = this
+    if (!shown) return undefined
+    const { chosen } = viewOf(this.state, shown)
+    return shown.heads.find((one) => nameOf(one) === chosen)
+  }
+
+  /** @param {string} name "" for none */
+  chooseHead(name) {
+    if (!this.shown) return
+    const head = this.shown.heads.find((one) => nameOf(one) === name)
+    const same = head && this.head() === head
+    this.unsaid = true
+    this.change({ ...placeOf(same ? undefined : head, this.shown), i: null, j: null }, 'head')
+  }
+
+  /** Opens a head on its best text. @param {string} name */
+  go(name) {
+    const { shown } = this
+    const head = shown?.heads.find((one) => nameOf(one) === name)
+    const link = shown && head && firstLink(head, shown, viewOf(this.state, shown))
+    if (link) location.assign(new URL(link, document.baseURI))
+    return Boolean(link)
+  }
+
+  save() {
+    const { shown } = this
+    if (shown) showSave({ title: 'the heads', forms: FORMS, about: 'Each file says of which model, versions and seed it is.', get: (form) => api.surveyFile(this.of(), form, viewOf(this.state, shown)) })
+  }
+
+  /** @param {KeyboardEvent} event @param {import("./base.js").Where} where */
+  press(event, { typing }) {
+    const action = shortcut(event, typing)
+    if (!action) return false
+    const head = this.head()
+    if (action === 'pick') this.pick.focus()
+    else if (action === 'copy') this.bar.copy()
+    else if (action === 'theme') this.theme()
+    else if (action === 'keys') this.bar.keys()
+    else if (action === 'meanings' && this.shown) showMeanings(this.shown)
+    else if (action === 'none' && head) this.chooseHead('')
+    else if (action === 'open' && head) return this.go(nameOf(head))
+    else return false
+    return true
+  }
+}
+
+/** @param {Survey} survey */
+function aboutOf({ heads, texts, model, notes }) {
+  const plain = texts.filter(({ kind }) => kind === 'plain').length
+  const said = [plural(heads.length, 'head'), plural(texts.length, 'text'), model.attnscope && `attnscope ${model.attnscope}`]
+  if (texts.length === 1) said.push('one text gives no interval, and so no class')
+  else if (!plain) said.push('no running text')
+  return [...said, ...notes].filter(Boolean).join(' · ')
+}
+
+new Heads().open()

@@ -1,0 +1,34 @@
+// The keys of the page Heads.
+
+/** @type {import("../keyboard.js").KeyList} */
+export const KEYS = [
+  {
+    part: 'Everywhere',
+    keys: [
+      { keys: ['Tab'], does: 'next part of the page' },
+      { keys: ['/'], does: 'choose whose heads are shown' },
+      { keys: ['m'], does: 'what the scores mean' },
+      { keys: ['c'], does: 'copy the link to this view' },
+      { keys: ['d'], does: 'light or dark' },
+      { keys: ['?'], does: 'these keys' },
+    ],
+  },
+  {
+    part: 'Table',
+    keys: [
+      { keys: ['↑', '↓'], does: 'another row' },
+      { keys: ['Home', 'End'], does: 'first and last row' },
+      { keys: ['Enter'], does: 'choose the head' },
+      { keys: ['o'], does: 'open the chosen head on its best text' },
+      { keys: ['Esc'], does: 'choose none' },
+    ],
+  },
+]
+
+/** @typedef {"pick"|"meanings"|"copy"|"theme"|"keys"|"open"|"none"} Action */
+
+/** @type {Record<string, Action>} */
+const ACTIONS = { '/': 'pick', m: 'meanings', c: 'copy', d: 'theme', '?': 'keys', o: 'open', Escape: 'none' }
+
+/** @param {import("../keyboard.js").Key} event @param {boolean} typing @returns {Action|null} */
+export const shortcut = (event, typing) => (typing || event.ctrlKey || event.metaKey || event.altKey ? null : (ACTIONS[event.key] ?? null))

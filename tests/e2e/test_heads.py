@@ -1,0 +1,101 @@
+"""The page Heads: a survey from a file or made on the spot, its heads chosen and opened, all of it a link."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from attnscope.measure import HeadTable, heads
+from attnscope.models import open_model
+from tests.e2e.pages import Explore, served
+
+TEXTS = ["ROMEO: But soft! what light, what light", "To be, or not to be: that is the rest."]
+
+
+@pytest.fixture(scope="module")
+def table() -> HeadTable:
+    return heads(open_model("lesson"), TEXTS, draws=2)
+
+
+@pytest.fixture(scope="module")
+def app(table: HeadTable, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An app on a survey of the lesson's model, and on a recording of it."""
+    at = tmp_path_factory.mktemp("heads")
+    recording = open_model("lesson").run(TEXTS[0]).recording.save(at / "taken")
+    with served(table.save(at / "heads.json"), recording) as base:
+        yield base
+
+
+def open_heads(explore: Explore, app: str, query: str = "") -> None:
+    explore.page.goto(f"{app}/heads{query}")
+    explore.settle("#rows tbody tr")
+
+
+def names(explore: Explore) -> list[str]:
+    return [text.strip() for text in explore.texts("#rows tbody th")]
+
+
+def test_a_survey_is_sorted_and_its_head_opens_on_its_best_text(
+    explore: Explore, app: str, table: HeadTable
+) -> None:
+    open_heads(explore, app)
+    assert names(explore) == [f"L{row.layer} H{row.head}" for row in table.rows]
+    explore.page.get_by_role("button", name="previous token", exact=True).last.click()
+    ranked = table.ranked("previous_token")
+    assert names(explore) == [f"L{row.layer} H{row.head}" for row in ranked]
+    best = ranked[0]
+    explore.page.locator("#rows tbody tr").first.focus()
+    explore.page.keyboard.press("Enter")
+    expect(explore.page.locator("#detail h2")).to_have_text(f"Layer {best.layer} · Head {best.head}")
+    state = explore.state()
+    assert (state["sort"], state["layer"], state["head"]) == (
+        "previous_token",
+        str(best.layer),
+        str(best.head),
+    )
+    link = explore.page.url
+    explore.page.goto("about:blank")
+    explore.page.goto(link)
+    explore.settle("#detail h2")
+    assert names(explore)[0] == f"L{best.layer} H{best.head}"
+    explore.page.keyboard.press("o")
+    explore.settle()
+    state = explore.state()
+    assert (state["model"], state["layer"], state["head"]) == ("lesson", str(best.layer), str(best.head))
+    assert state["text"] in {text.spelled for text in table.texts}
+
+
+def test_a_recording_is_measured_on_the_spot_and_one_text_gives_no_class(explore: Explore, app: str) -> None:
+    explore.page.goto(f"{app}/heads?model=taken")
+    explore.settle("#nothing .card")
+    explore.page.get_by_role("button", name="Measure its heads").click()
+    explore.settle("#rows tbody tr")
+    assert {text.strip() for text in explore.texts("#rows tbody td:nth-child(2)")} == {"no class"}
+    assert "one text gives no interval, and so no class" in explore.text("#pick")
+    explore.page.locator("#rows tbody tr").nth(3).click()
+    explore.page.get_by_role("link", name="Open in Explore").first.click()
+    explore.settle()
+    assert explore.state()["model"] == "taken"
+
+
+def test_saved_from_the_page_the_table_is_the_survey(explore: Explore, app: str, tmp_path: Path) -> None:
+    open_heads(explore, app, "?survey=heads.json&x=sink&y=entropy")
+    explore.page.locator("#save").click()
+    with explore.page.expect_download() as waited:
+        explore.page.get_by_role("button", name="JSON", exact=True).click()
+    waited.value.save_as(tmp_path / "again.json")
+    told = json.loads((tmp_path / "again.json").read_text("utf-8"))
+    assert len(told["heads"]) == len(names(explore))
+
+
+def test_a_phone_shows_it_all_without_sideways_scroll(explore: Explore, app: str) -> None:
+    explore.page.set_viewport_size({"width": 390, "height": 844})
+    open_heads(explore, app, "?survey=heads.json&layer=1&head=1&theme=dark")
+    assert explore.page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(explore.page.locator("#detail h2")).to_be_visible()
+    explore.page.keyboard.press("m")
+    expect(explore.page.get_by_role("dialog", name="What the scores mean")).to_be_visible()
