@@ -14,10 +14,9 @@ from torch import Tensor
 
 from attnscope.core.bias import RelativeBias, TensorBias
 from attnscope.core.certificate import certify
-from attnscope.core.engine import normaliser_of
+from attnscope.core.engine import engine_of, normaliser_of
 from attnscope.core.masks import from_tensor
 from attnscope.core.scoring import Bound, Scoring
-from attnscope.core.tile import weights
 from attnscope.recording.site import Site
 from benchmarks.tiny import PADDED, Run, build, recorded, runs
 
@@ -175,7 +174,7 @@ def _changes(right: Bound, wrong: Bound) -> Tensor:
 
 def _grid(bound: Bound) -> Tensor:
     rows, cols = slice(0, bound.shape.tq), slice(0, bound.shape.tk)
-    return weights(bound, normaliser_of(bound), rows, cols)
+    return engine_of(bound).weights(bound, rows, cols, normaliser_of(bound))
 
 
 def flat(run: Run) -> list[str]:

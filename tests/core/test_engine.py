@@ -8,11 +8,12 @@ from unittest import mock
 
 import pytest
 import torch
+from torch import Tensor
 
 from attnscope.core import engine, masks
 from attnscope.core.certificate import certify
 from attnscope.core.dense import steps
-from attnscope.core.engine import Engine, Native, States, Tiles, Wanted, engine_of, normaliser
+from attnscope.core.engine import Engine, Native, Pixels, States, Tiles, Wanted, engine_of, normaliser
 from attnscope.core.fold import summarize
 from attnscope.core.native import engine as native
 from attnscope.core.probe import Probe, ProbeSums
@@ -53,6 +54,14 @@ class Counting:
     def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
         self.asked.append(("both", rows))
         return self.other.both(bound, wanted, rows)
+
+    def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Tensor:
+        self.asked.append(("weights", rows))
+        return self.other.weights(bound, rows, cols, given)
+
+    def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
+        self.asked.append(("pixels", rows))
+        return self.other.pixels(bound, rows, cols, given, cells)
 
 
 def test_every_number_of_a_call_comes_through_the_engine_that_is_chosen(each_engine: str) -> None:

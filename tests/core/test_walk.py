@@ -16,7 +16,7 @@ from attnscope.core.engine import normaliser
 from attnscope.core.normaliser import RowState, nothing_seen
 from attnscope.core.positions import alibi
 from attnscope.core.scoring import Scoring, as_scoring
-from attnscope.core.tile import Normaliser, weights
+from attnscope.core.tile import Normaliser
 from attnscope.core.walk import TILE_CELLS, TILE_ROWS, walk
 
 MASKS = {
@@ -61,8 +61,8 @@ def test_any_heads_of_a_grouped_call_can_be_asked_for(make, cut: slice) -> None:
     q, k, v = make(h=6, hk=2)
     dense = steps(q, k, v)
     bound = Scoring().bind(q, k)
-    got = weights(bound, dense.normaliser, slice(2, 7), slice(0, 13), heads=cut)
-    torch.testing.assert_close(got, dense.weights[:, cut, 2:7])
+    got = bound.tile(slice(2, 7), slice(0, 13), heads=cut).scores
+    torch.testing.assert_close(got, dense.scores[:, cut, 2:7])
 
 
 def test_a_window_costs_its_width_and_not_the_square() -> None:
@@ -116,16 +116,6 @@ def test_a_model_that_rounds_its_scores_has_the_normaliser_of_rounded_scores(mak
     how = Arithmetic(products=torch.bfloat16, scores=torch.bfloat16, subtract_max=True)
     scoring = Scoring(mask=masks.causal(), sinks=torch.randn(6), arithmetic=how)
     assert_same(normaliser(q, k, scoring), steps(q, k, v, scoring).normaliser)
-
-
-def test_weights_of_any_block_are_those_of_the_grid(make) -> None:
-    q, k, v = make()
-    scoring = Scoring(mask=MASKS["sink keys and window"], sinks=torch.randn(6))
-    dense = steps(q, k, v, scoring)
-    got = weights(
-        scoring.bind(q, k), normaliser(q, k, scoring), slice(3, 13), slice(0, 12), heads=slice(1, 4)
-    )
-    torch.testing.assert_close(got, dense.weights[:, 1:4, 3:13, :12])
 
 
 NUMBERS = st.one_of(st.just(-math.inf), st.floats(-60, 60, width=32))

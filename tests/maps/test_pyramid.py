@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from attnscope.core.dense import steps
+from attnscope.core.engine import Native, engine_of
 from attnscope.errors import RecordingError
 from attnscope.maps import HIDDEN, SIDE, Pyramid, Tile, of_call
 from tests.maps.conftest import KINDS, SIZES
@@ -80,6 +81,8 @@ def test_every_level_reduces_the_dense_grid_in_float64(
 @pytest.mark.parametrize("kind", ["causal", "padded", "rule"])
 def test_a_tile_is_the_reduction_of_the_four_below_it(kind: str, small: int, drawn: Drawn) -> None:
     tq, tk = SIZES["square"]
+    native = isinstance(engine_of(KINDS[kind](tq, tk).bind(*drawn(tq, tk))), Native)
+    near = 1e-6 if native else 5e-6  # the torch engine has other last bits of scores up to 80
     pyramid = Pyramid(of_call(*drawn(tq, tk), KINDS[kind](tq, tk)))
     levels = [whole(pyramid, level) for level in range(pyramid.geometry.depth + 1)]
     for at, (coarse, fine) in enumerate(pairwise(levels)):
@@ -87,10 +90,11 @@ def test_a_tile_is_the_reduction_of_the_four_below_it(kind: str, small: int, dra
         total = squares(fine["sum"].clamp(min=0), 2, 0).sum(dim=-1)
         largest = squares(fine["max"], 2, HIDDEN).amax(dim=-1)
         assert torch.equal(coarse["seen"], count)
-        torch.testing.assert_close(coarse["sum"], total.masked_fill(count == 0, HIDDEN), rtol=1e-6, atol=0)
-        torch.testing.assert_close(coarse["mean"] * count, total.where(count > 0, -0.0), rtol=1e-6, atol=0)
+        torch.testing.assert_close(coarse["sum"], total.masked_fill(count == 0, HIDDEN), rtol=near, atol=0)
+        torch.testing.assert_close(coarse["mean"] * count, total.where(count > 0, -0.0), rtol=near, atol=0)
         from_kept = pyramid.geometry.cells(at + 1) >= max(2, pyramid.geometry.base)
-        torch.testing.assert_close(coarse["max"], largest, rtol=0 if from_kept else 1e-6, atol=0)
+        same = from_kept or native
+        torch.testing.assert_close(coarse["max"], largest, rtol=0 if same else near, atol=0)
 
 
 def test_a_level_or_tile_that_is_not_there_is_refused(drawn: Drawn) -> None:

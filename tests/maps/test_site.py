@@ -101,6 +101,8 @@ def test_a_walk_that_is_stopped_goes_on_where_it_was(monkeypatch: pytest.MonkeyP
     from attnscope.core.masks import causal
     from attnscope.maps import of_call
 
+    monkeypatch.setattr("attnscope.maps.pyramid.WALKED", 256)
+
     def stop(done: int, total: int) -> None:
         seen.append((done, total))
         if done >= 512:

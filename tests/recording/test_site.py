@@ -58,26 +58,6 @@ def test_a_cell_has_one_value_whatever_block_it_is_asked_in(
         assert site.weights(head, slice(30, 99)).shape == (7, 37)
 
 
-def test_long_sites_give_the_same_cell_in_every_block() -> None:
-    from attnscope.core.engine import normaliser
-    from attnscope.core.masks import causal
-    from attnscope.core.scoring import Scoring
-    from attnscope.recording.blocks import COLUMNS, ROWS, weights_block
-
-    t = 2 * COLUMNS + 71
-    q, k = 3 * torch.randn(1, 1, t, 8), torch.randn(1, 1, t, 8)
-    scoring = Scoring(causal())
-    bound, rows = scoring.bind(q, k), normaliser(q, k, scoring)
-    whole = weights_block(bound, rows, slice(0, t), slice(0, t), head=0, batch=0)
-    torch.testing.assert_close(whole, steps(q, k, k, scoring).weights[0, 0], rtol=0, atol=2e-6)
-    for cut_rows, cut_cols in (
-        (slice(ROWS - 3, ROWS + 3), slice(COLUMNS - 5, 2 * COLUMNS + 9)), (slice(t - 1, t), slice(0, t)),
-        (slice(t - 2, t - 1), slice(t - 3, t)), (slice(0, t), slice(COLUMNS, COLUMNS + 1)),
-    ):  # fmt: skip
-        block = weights_block(bound, rows, cut_rows, cut_cols, head=0, batch=0)
-        assert torch.equal(block, whole[cut_rows, cut_cols])
-
-
 def test_a_huge_block_is_refused_with_a_way_out(make_site: MakeSite) -> None:
     site = make_site()
     object.__setattr__(site, "tq", 2**13)

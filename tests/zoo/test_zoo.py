@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from attnscope.core.bias import KeyBias
-from attnscope.core.engine import normaliser_of
-from attnscope.core.tile import weights
+from attnscope.core.engine import engine_of, normaliser_of
 from attnscope.errors import NotKept
 from attnscope.listen import record
 from tests.zoo.animals import given, grids, heard, model_of, seen
@@ -174,7 +173,7 @@ def test_the_eager_falcon_of_this_version_adds_alibi_twice() -> None:
     bias = KeyBias(2 * site.scoring.bias.values)
     bound = replace(site.scoring, bias=bias).bind(site.q, site.k)
     whole = (slice(0, site.tq), slice(0, site.tk))
-    ours = weights(bound, normaliser_of(bound), *whole)
+    ours = engine_of(bound).weights(bound, *whole, normaliser_of(bound))
     rows = told.any(dim=-1)[:, None].expand(-1, site.heads, -1)
     torch.testing.assert_close(ours[rows], theirs[rows], rtol=0, atol=1e-5)
     assert float((site.weights(5, batch=0) - theirs[0, 5]).abs().max()) > 0.01

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnscope.maps.head import Head
+from attnscope.maps.source import bands
 from attnscope.models.groups import Groups
 
 KEPT = 2
@@ -65,13 +66,11 @@ class Rows:
 
     def _band(self, query: int) -> tuple[int, Tensor]:
         """The band of rows at its fixed place that holds a query."""
-        place = next(self.head.bands(slice(query, query + 1)))
+        place = next(bands(slice(query, query + 1), self.head.tq, self.head.tk))
         if place.start not in self._bands:
             band = torch.zeros(place.stop - place.start, self.head.tk)
-            for piece in self.head.pieces(place, slice(0, self.head.tk)):
-                weights, down, along = piece.within(place, slice(0, self.head.tk))
-                rows, cols = weights.shape
-                band[down : down + rows, along : along + cols] = weights
+            for run in self.head.runs(place):
+                band[:, run] = self.head.weights(place, run)
             self._bands[place.start] = band
             if len(self._bands) > KEPT:
                 self._bands.popitem(last=False)

@@ -150,6 +150,21 @@ def with_values(bias: Bias, values: Tensor) -> Bias:
     return replace(bias, table=values) if isinstance(bias, RelativeBias) else replace(bias, values=values)
 
 
+def of_head(bias: Bias, head: int, batch: int) -> Bias:
+    """The bias of one head of one batch entry, as that of a call of this head alone: a view."""
+    values = values_of(bias)
+    leading = 3 if isinstance(bias, KeyBias) else 4  # axes of a tensor that begins with batch and head
+    axes = {values.dim() - leading: batch, values.dim() - leading + 1: head}
+    if isinstance(bias, RelativeBias):
+        axes = {0: head}
+    elif isinstance(bias, KeyBias) and values.dim() == 2:
+        axes = {0: batch}
+    for axis, at in axes.items():
+        if axis >= 0 and values.shape[axis] > 1:
+            values = values.narrow(axis, at, 1)
+    return with_values(bias, values)
+
+
 def as_relative(values: Tensor, offset: int = 0) -> RelativeBias | None:
     """The same bias by distance, if `values` ([1,] h|1, tq, tk) is bit-exactly Toeplitz; else None."""
     grid = values[0] if values.dim() == 4 and values.shape[0] == 1 else values

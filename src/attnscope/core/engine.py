@@ -19,14 +19,14 @@ from attnscope.core.native.call import can_take
 from attnscope.core.native.engine import Native
 from attnscope.core.native.library import Library, library
 from attnscope.core.scoring import Bound, Scoring, as_scoring
-from attnscope.core.seam import Engine, States, Wanted
+from attnscope.core.seam import Engine, Pixels, States, Wanted
 from attnscope.core.tile import Normaliser
 from attnscope.core.tiles import Tiles
 from attnscope.errors import EngineError
 from attnscope.shapes import Key, Query
 
 __all__ = [
-    "Engine", "Name", "Native", "States", "Tiles", "Wanted", "chosen", "engine_of", "native_of",
+    "Engine", "Name", "Native", "Pixels", "States", "Tiles", "Wanted", "chosen", "engine_of", "native_of",
     "normaliser", "normaliser_of", "one_after_another", "using",
 ]  # fmt: skip
 

@@ -79,6 +79,13 @@ class KeyStats:
         self.largest[blocks] = torch.maximum(self.largest[blocks], largest.double())
         self.counts[blocks] += self._across(counted, tile, torch.sum)
 
+    @property
+    def blocks(self) -> tuple[Tensor, Tensor]:
+        """Sums and maxima of blocks, (b h m n) each; a state without blocks has none to give."""
+        if self.sums is None or self.largest is None:
+            raise ScoringError("There are no blocks", wanted="block, the rows and keys of one")
+        return self.sums, self.largest
+
     def merge(self, other: KeyStats) -> KeyStats:
         """Both as one, over the smallest spans that hold the rows and keys of both."""
         rows = slice(min(self.rows.start, other.rows.start), max(self.rows.stop, other.rows.stop))
@@ -115,11 +122,11 @@ class KeyStats:
         """A tile (... r c) with its rows reduced to the blocks that they touch, or to one without blocks."""
         if self.block is None:
             return reduce(x, dim=-2, keepdim=True)
-        return _pieces(x, -2, tile.rows.start - self.start, self.block, reduce)
+        return by_blocks(x, -2, tile.rows.start - self.start, self.block, reduce)
 
     def _across(self, x: Tensor, tile: Tile, reduce: Callable[..., Tensor]) -> Tensor:
         """The same for keys, which are the last axis."""
-        return _pieces(x, -1, tile.cols.start, self.block or 1, reduce)
+        return by_blocks(x, -1, tile.cols.start, self.block or 1, reduce)
 
     def _within(self, cols: slice) -> slice:
         return slice(cols.start - self.cols.start, cols.stop - self.cols.start)
@@ -140,7 +147,7 @@ class KeyStats:
         return (..., down, along)
 
 
-def _pieces(x: Tensor, dim: int, offset: int, block: int, reduce: Callable[..., Tensor]) -> Tensor:
+def by_blocks(x: Tensor, dim: int, offset: int, block: int, reduce: Callable[..., Tensor]) -> Tensor:
     """An axis that begins `offset` after a block does, each block of it reduced to one."""
     size = x.shape[dim]
     head = min(-offset % block, size)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnscope.core.arithmetic import EXACT, FLOATS, Arithmetic, compute_dtype, rounded
-from attnscope.core.bias import Bias
+from attnscope.core.bias import Bias, of_head
 from attnscope.core.mask import Mask
 from attnscope.core.masks import full
 from attnscope.core.mix import dot
@@ -192,6 +192,26 @@ class Bound:
     def _before(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         wide = self.arithmetic.products or self.dtype
         return dot(q.to(wide), k.to(wide)).to(self.dtype), self._scaled(q, k).to(self.dtype)
+
+    def of_head(self, head: int, batch: int) -> Bound:
+        """The same call of one query head and one batch entry alone (b = h = hk = 1), `scoring.mask` aside,
+        which `visible` speaks for: views, nothing is copied.
+        """
+        own = self.scoring
+        key_head = head // (self.shape.h // self.shape.hk)
+        scoring = replace(
+            own,
+            bias=None if own.bias is None else of_head(own.bias, head, batch),
+            sinks=None if own.sinks is None else own.sinks[head : head + 1],
+        )
+        return replace(
+            self,
+            scoring=scoring,
+            q=self.q[batch : batch + 1, head : head + 1],
+            k=self.k[batch : batch + 1, key_head : key_head + 1],
+            shape=self.shape._replace(b=1, h=1, hk=1),
+            visible=self.visible.of_head(head, batch),
+        )
 
     def with_visible(self, visible: Visible) -> Bound:
         """The same call, seen through another set of keys."""

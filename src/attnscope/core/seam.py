@@ -12,6 +12,7 @@ from attnscope.core.probe import Probe, ProbeSums
 from attnscope.core.rowstats import RowStats
 from attnscope.core.scoring import Bound
 from attnscope.core.tile import Normaliser
+from attnscope.shapes import Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,13 @@ class States(NamedTuple):
     probed: ProbeSums | None
 
 
+class Pixels(NamedTuple):
+    """Sums and maxima of weights over squares of cells, (b h m n) float64 each."""
+
+    sums: Tensor
+    maxima: Tensor
+
+
 @runtime_checkable
 class Engine(Protocol):
     """What walks the tiles of a call. Every method takes a slice of absolute rows and visits no tile in
@@ -57,3 +65,11 @@ class Engine(Protocol):
 
     def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
         """Both passes, where the normaliser is not known."""
+
+    def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Block:
+        """The weights of a block, (b h r c) in the compute dtype, 0 where not visible: a cell has the same
+        bits in any block. given: the normaliser of every row of the call."""
+
+    def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
+        """Sums and maxima of the weights of a block over the squares of cells x cells that it touches,
+        counted from row 0 and key 0; cells outside of it are left out."""

@@ -39,20 +39,10 @@ class Normaliser:
         """That of a span of its rows."""
         return Normaliser(self.peak[..., rows], self.logsum[..., rows])
 
-
-def weights(
-    bound: Bound,
-    normaliser: Normaliser,
-    rows: slice,
-    cols: slice,
-    *,
-    heads: slice | None = None,
-    batch: slice | None = None,
-) -> Block:
-    """The weights of a block, (b h r c) in the compute dtype: 0 where not visible."""
-    tile = bound.tile(rows, cols, heads=heads, batch=batch)
-    cut = (batch or slice(None), heads or slice(None), tile.rows)
-    return weigh(bound, tile, normaliser.peak[cut], normaliser.logsum[cut])
+    def of_head(self, head: int, batch: int) -> Normaliser:
+        """That of one head of one batch entry, (1 1 tq) each."""
+        here = slice(batch, batch + 1), slice(head, head + 1)
+        return Normaliser(self.peak[here], self.logsum[here])
 
 
 def weigh(bound: Bound, tile: Tile, peak: Tensor, logsum: Tensor) -> Block:

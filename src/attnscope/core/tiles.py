@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attnscope.core.keystats import KeyStats
+import torch
+
+from attnscope.core.keystats import KeyStats, by_blocks
 from attnscope.core.probe import Probe, ProbeSums
 from attnscope.core.room import Room
 from attnscope.core.rowstats import no_rows_seen, row_stats
 from attnscope.core.scoring import Bound
-from attnscope.core.seam import States, Wanted
-from attnscope.core.tile import Normaliser, weighed
+from attnscope.core.seam import Pixels, States, Wanted
+from attnscope.core.tile import Normaliser, weigh, weighed
 from attnscope.core.walk import row_blocks, state_of_rows, walk_columns
+from attnscope.shapes import Block
+
+ROWS, COLUMNS = 64, 512
+"""Rows and columns of the tiles that blocks of weights are cut from. A matrix product gives other last bits
+in other shapes: so these tiles stand at fixed places."""
 
 
 class Tiles:
@@ -54,6 +61,58 @@ class Tiles:
         """Both passes, where the normaliser is not known."""
         given = self.normaliser(bound, rows)
         return given, self.fold(bound, wanted, rows, given)
+
+    def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Block:
+        """The weights of a block, (b h r c), cut from tiles at fixed places."""
+        size = (bound.shape.b, bound.shape.h, rows.stop - rows.start, cols.stop - cols.start)
+        block = torch.zeros(size, dtype=bound.dtype, device=bound.q.device)
+        seen = bound.visible.ranges(rows)
+        for i in _places(rows, bound.shape.tq, ROWS):
+            for j in _places(cols, bound.shape.tk, COLUMNS):
+                if not any(lo < j.stop and j.start < hi for lo, hi in seen):
+                    continue
+                tile, own = bound.tile(i, j), given.of_rows(i)
+                found = weigh(bound, tile, own.peak, own.logsum)
+                down, along = _overlap(rows, i), _overlap(cols, j)
+                block[..., _from(rows, down), _from(cols, along)] = found[
+                    ..., _from(i, down), _from(j, along)
+                ]
+        return block
+
+    def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
+        """Sums and maxima over squares of cells, from blocks of weights at fixed places."""
+        high, wide = (slice(cut.start // cells, -(-cut.stop // cells)) for cut in (rows, cols))
+        size = (bound.shape.b, bound.shape.h, high.stop - high.start, wide.stop - wide.start)
+        sums = torch.zeros(size, dtype=torch.float64, device=bound.q.device)
+        found = Pixels(sums, torch.zeros_like(sums))
+        for i in _places(rows, bound.shape.tq, ROWS):
+            for j in _places(cols, bound.shape.tk, COLUMNS):
+                down, along = _overlap(rows, i), _overlap(cols, j)
+                block = self.weights(bound, down, along, given)
+                sums, maxima = (
+                    by_blocks(by_blocks(block, -2, down.start, cells, how), -1, along.start, cells, how)
+                    for how in (torch.sum, torch.amax)
+                )
+                top, left = down.start // cells - high.start, along.start // cells - wide.start
+                here = (..., slice(top, top + sums.shape[-2]), slice(left, left + sums.shape[-1]))
+                found.sums[here] += sums
+                found.maxima[here] = torch.maximum(found.maxima[here], maxima.double())
+        return found
+
+
+def _places(asked: slice, size: int, step: int) -> list[slice]:
+    """Stretches of `step` from 0 on, which hold what was asked for."""
+    first = asked.start // step * step if asked.start < asked.stop else asked.stop
+    return [slice(i, min(i + step, size)) for i in range(first, asked.stop, step)]
+
+
+def _overlap(one: slice, other: slice) -> slice:
+    return slice(max(one.start, other.start), min(one.stop, other.stop))
+
+
+def _from(whole: slice, part: slice) -> slice:
+    """A part of a span, counted from where the span begins."""
+    return slice(part.start - whole.start, part.stop - whole.start)
 
 
 def _wide(given: Normaliser) -> Normaliser:

@@ -56,6 +56,13 @@ class Visible:
         index = [x.view([-1 if axis == own else 1 for axis in range(4)]) for own, x in enumerate(spans)]
         return _holds(self, *index)
 
+    def of_head(self, head: int, batch: int) -> Visible:
+        """What one head of one batch entry sees, of a call of that head alone (b = h = 1): views."""
+        lo, hi = (_one(_one(edge, 0, batch), 1, head) for edge in (self.lo, self.hi))
+        valid = None if self.valid is None else self.valid[batch : batch + 1]
+        rule = None if self.rule is None else _moved(self.rule, head, batch)
+        return replace(self, lo=lo, hi=hi, b=1, h=1, valid=valid, rule=rule)
+
     def between(self, rows: Tensor, cols: Tensor) -> Bool[Tensor, "bx hx g r c"]:
         """True where row i sees key j, for rows (g r) and keys (g c), group by group."""
         if self.rule is not None:
@@ -189,6 +196,15 @@ class Visible:
             return self.spans
         keys = from_bool(self.valid[:, None, None, :], MAX_SPANS)
         return None if keys is None else self.spans & keys
+
+
+def _one(x: Tensor, dim: int, at: int) -> Tensor:
+    """One place of an axis; of an axis that broadcasts, the only one."""
+    return x if x.shape[dim] == 1 else x.narrow(dim, at, 1)
+
+
+def _moved(rule: Rule, head: int, batch: int) -> Rule:
+    return lambda b, h, i, j: rule(b + batch, h + head, i, j)
 
 
 def _both(one: Rule, two: Rule) -> Rule:

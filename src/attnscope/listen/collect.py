@@ -13,11 +13,11 @@ from torch import Tensor
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
 from attnscope.core.certificate import Certificate, certify_parts
-from attnscope.core.engine import normaliser_of, one_after_another
+from attnscope.core.engine import engine_of, normaliser_of, one_after_another
 from attnscope.core.fold import Summary, summarize_parts
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.signs import evening_of
-from attnscope.core.tile import Normaliser, weights
+from attnscope.core.tile import Normaliser
 from attnscope.core.verdict import NOT_CERTIFIABLE
 from attnscope.core.visible import Visible
 from attnscope.listen.arithmetic import Matched, match
@@ -193,13 +193,13 @@ def _walked(
 
 def _on_key(bound: Bound, walked: Callable[[], tuple[Normaliser, object]], key: Tensor) -> Tensor:
     """The weight of each row on key[b] of its batch, 0 where that is no key of the call: (b h tq)."""
-    normaliser = walked()[0]
+    normaliser, engine = walked()[0], engine_of(bound)
     found = torch.zeros_like(normaliser.peak)
-    for batch, place in enumerate(key.tolist()):
+    for place in set(key.tolist()):
         if 0 <= place < bound.shape.tk:
             rows, cols = slice(0, bound.shape.tq), slice(place, place + 1)
-            column = weights(bound, normaliser, rows, cols, batch=slice(batch, batch + 1))
-            found[batch] = column[0, ..., 0]
+            meant = key.to(found.device) == place  # (b)
+            found[meant] = engine.weights(bound, rows, cols, normaliser)[meant, ..., 0]
     return found
 
 

@@ -21,9 +21,10 @@
     part_of(pyramid, slice(0, 900), slice(5, 90), "max")           # any part, in at most 1,024 pixels a side
     largest_cells(pyramid, 20, skip_first=True, near=1)            # [Large(weight, i, j)], exact
 
-A tile of a level is the reduction of the four below it: sums to rounding, maxima as they are (from computed
-pixels to kept ones to the last bit of a product), means as sum / visible cells. Rows are counted from 0; row
-i stands at position i + (pyramid.head.offset or 0). At the deepest level a pixel is site.weights().
+A tile of a level is the reduction of the four below it: sums to rounding, maxima as they are (by the torch
+engine to the last bits of a score, from computed pixels to kept ones), means as sum / visible cells. Rows
+are counted from 0; row i stands at position i + (pyramid.head.offset or 0). At the deepest level a pixel is
+site.weights().
 """
 
 from __future__ import annotations

@@ -13,11 +13,12 @@ from attnscope.core.top import top_of
 from attnscope.errors import RecordingError
 from attnscope.maps.head import COLUMNS, Head
 from attnscope.maps.pyramid import Pyramid
-from attnscope.recording.blocks import COLUMNS as BLOCK_COLUMNS
-from attnscope.recording.blocks import ROWS as BLOCK_ROWS
 
 MOST = 10_000
 """Cells that a list may hold."""
+
+AROUND = (64, 512)
+"""Rows and columns of an area whose cells are computed together."""
 
 Area = tuple[slice, slice]
 """Rows and columns of cells."""
@@ -163,10 +164,10 @@ def _beside_nan(pyramid: Pyramid, rows: slice) -> Iterator[Area]:
 
 
 def _gathered(places: list[Area]) -> Iterator[tuple[Area, Tensor]]:
-    """Places that lie in one block of weights: the area around them, and which of its cells are meant."""
+    """Places that lie close together: the area around them, and which of its cells are meant."""
     blocks: dict[tuple[int, int], list[Area]] = {}
     for rows, cols in places:
-        blocks.setdefault((rows.start // BLOCK_ROWS, cols.start // BLOCK_COLUMNS), []).append((rows, cols))
+        blocks.setdefault((rows.start // AROUND[0], cols.start // AROUND[1]), []).append((rows, cols))
     for block in blocks.values():
         top, left = (min(place[side].start for place in block) for side in (0, 1))
         end, right = (max(place[side].stop for place in block) for side in (0, 1))

@@ -12,17 +12,7 @@ from attnscope.core.visible import Visible
 
 def sums(x: Tensor, cells: int) -> Float[Tensor, "r c"]:
     """The sum of each square of cells x cells of x; squares at the end may be cut short."""
-    return sums_along(sums_down(x, cells), cells)
-
-
-def sums_down(x: Tensor, cells: int) -> Float[Tensor, "r w"]:
-    """The sum over each `cells` rows of x, (r c)."""
-    return _down(x, cells).sum(dim=1) if cells > 1 else x
-
-
-def sums_along(x: Tensor, cells: int) -> Float[Tensor, "r c"]:
-    """The sum over each `cells` columns of x, (r w)."""
-    return _along(x, cells).sum(dim=-1) if cells > 1 else x
+    return _along(_down(x, cells).sum(dim=1), cells).sum(dim=-1) if cells > 1 else x
 
 
 def maxima(x: Tensor, cells: int) -> Float[Tensor, "r c"]:

@@ -12,13 +12,18 @@ from torch import Tensor
 
 from attnscope.maps.bars import OF_KEYS, Sides, reduced
 from attnscope.maps.geometry import Geometry
-from attnscope.maps.head import ROWS, Head, Piece
+from attnscope.maps.head import Head
 from attnscope.maps.kept import PLANES, Bands, Run
-from attnscope.maps.pixels import maxima, seen_in_spans, sums, sums_along, sums_down
+from attnscope.maps.pixels import seen_in_spans, sums
+from attnscope.maps.source import ROWS, bands
 from attnscope.maps.tile import Reduction, Tile
+from attnscope.recording.blocks import overlap
 
 STEP = 8
 """The second level that is kept has pixels of so many of the first, each way."""
+
+WALKED = 4 * ROWS
+"""Rows that are walked at once: in fewer, keys would be made ready too often."""
 
 Progress = Callable[[int, int], None]
 """Called with the rows that are done and all rows; what it raises ends the walk, which can go on later."""
@@ -70,7 +75,7 @@ class Pyramid:
         with self._lock, torch.no_grad():
             while not self.built:
                 start = self.done
-                self._take(slice(start, min(start + ROWS, self.head.tq)))
+                self._take(slice(start, min(start + WALKED, self.head.tq)))
                 if progress is not None:
                     progress(self.done, self.head.tq)
 
@@ -129,34 +134,23 @@ class Pyramid:
         return self.geometry.cells(level) >= self.kept_from and not self.built
 
     def _take(self, rows: slice) -> None:
-        """Adds a band of rows to what is kept."""
-        base, fine, received = self.geometry.base, [], torch.zeros_like(self._received)
-        entropy = torch.zeros(rows.stop - rows.start, dtype=torch.float64)
-        high = -(-(rows.stop - rows.start) // base)
-        for run in self.head.runs(rows):
-            first, wide = run.start // base, -(-(run.stop - run.start) // base)
-            values = torch.zeros(self._levels[0].planes, high, wide)
-            for piece in self.head.pieces(rows, run):
-                here = slice(piece.rows.start - rows.start, piece.rows.stop - rows.start)
-                top, left = here.start // base, piece.cols.start // base - first
-                down = sums_down(piece.weights, base)
-                for plane, what in enumerate(self._planes(piece, down)):
-                    values[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
-                received[piece.cols] += down.sum(dim=0).cpu()
-                entropy[here] += piece.entropy().cpu()
-            fine.append(Run(first, values))
-        self._entropy[rows] = entropy.clamp(min=0).float()
-        self._received += received
-        self._levels[1].bands.append([run.coarser(STEP) for run in fine])
-        self._levels[0].bands.append(fine)
-
-    def _planes(self, piece: Piece, down: Tensor) -> list[Tensor]:
-        """What is kept of a piece, whose columns were summed down to pixels: PLANES, (r c) each."""
-        base = self.geometry.base
-        planes = [sums_along(down, base), maxima(piece.weights, base)]
-        if self._levels[0].planes == len(PLANES):
-            planes.append(sums(self.head.seen(piece.rows, piece.cols).float(), base))
-        return planes
+        """Adds bands of rows to what is kept."""
+        base, found = self.geometry.base, self.head.source.band(rows, self.geometry.base)
+        held = slice(found.first, found.first + found.values.shape[-1])
+        for first in range(rows.start, rows.stop, ROWS):
+            band = slice(first, min(first + ROWS, rows.stop))
+            high = slice((band.start - rows.start) // base, -(-(band.stop - rows.start) // base))
+            fine = []
+            for run in self.head.runs(band):
+                wide = slice(run.start // base, -(-run.stop // base))
+                here, own = overlap(wide, held)
+                values = torch.zeros(len(found.values), high.stop - high.start, wide.stop - wide.start)
+                values[..., here] = found.values[:, high, own]
+                fine.append(Run(wide.start, values))
+            self._levels[1].bands.append([run.coarser(STEP) for run in fine])
+            self._levels[0].bands.append(fine)
+        self._entropy[rows] = found.entropy.float()
+        self._received[found.keys] += found.received
 
     def _kept(self, rows: slice, cols: slice, cells: int) -> Tensor:
         """A tile from the coarsest level that is kept and fine enough, (planes r c)."""
@@ -167,24 +161,12 @@ class Pyramid:
 
     def _computed(self, rows: slice, cols: slice, cells: int) -> Tensor:
         """A tile from the weights themselves, (2 r c)."""
-        if cells == 1:
-            weights = self._cells(rows, cols)
-            return weights.expand(2, *weights.shape)
-        size = tuple(-(-(cut.stop - cut.start) // cells) for cut in (rows, cols))
-        found = torch.zeros(2, *size)
-        for piece in self.head.pieces(rows, cols):
-            part, top, left = piece.within(rows, cols)
-            top, left = top // cells, left // cells
-            for plane, what in enumerate((sums(part, cells), maxima(part, cells))):
-                found[plane, top : top + what.shape[0], left : left + what.shape[1]] = what
-        return found
-
-    def _cells(self, rows: slice, cols: slice) -> Tensor:
-        """Single weights, as the recording shows them: (r c)."""
-        seen = any(run.start < cols.stop and cols.start < run.stop for run in self.head.runs(rows))
-        if not seen:
-            return torch.zeros(rows.stop - rows.start, cols.stop - cols.start)
-        return self.head.weights(rows, cols).float()
+        if not self.head.sees(rows, cols):
+            return torch.zeros(2, *(-(-(cut.stop - cut.start) // cells) for cut in (rows, cols)))
+        if cells > 1:
+            return self.head.source.pixels(rows, cols, cells)
+        weights = self.head.weights(rows, cols).float()
+        return weights.expand(2, *weights.shape)
 
     def _seen(self, rows: slice, cols: slice, cells: int) -> Tensor:
         if self.head.visible.rule is None:
@@ -202,6 +184,6 @@ class Pyramid:
             counts = flat.cumsum(0)[:-1]
             return counts if visible.valid is None else counts * visible.valid[0]
         counts = torch.zeros(self.head.tk, dtype=torch.int64)
-        for band in self.head.bands(rows):
+        for band in bands(rows, self.head.tq, self.head.tk):
             counts += self.head.seen(band, keys).sum(dim=0)
         return counts

@@ -1,41 +1,22 @@
-"""Weights of a fused kernel's head from the normaliser, so that a cell has one value whatever block it is
-asked in.
-
-A matrix product gives other last bits in other shapes: so tiles stand at fixed places, and are cut
-afterwards.
-"""
+"""Weights of a fused kernel's head, from q, k and the normaliser: a cell has one value in whatever block."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from attnscope.core.engine import engine_of
 from attnscope.core.scoring import Bound
-from attnscope.core.tile import Normaliser, weights
-
-ROWS, COLUMNS = 64, 512
+from attnscope.core.tile import Normaliser
 
 
 def weights_block(
     bound: Bound, normaliser: Normaliser, rows: slice, cols: slice, *, head: int, batch: int
 ) -> Tensor:
-    """(r c) in the compute dtype; at most a tile more than was asked for is computed on each side."""
-    heads, batches = slice(head, head + 1), slice(batch, batch + 1)
-    block = torch.zeros(
-        rows.stop - rows.start, cols.stop - cols.start, dtype=bound.dtype, device=bound.q.device
-    )
-    for i in _places(rows, bound.shape.tq, ROWS):
-        for j in _places(cols, bound.shape.tk, COLUMNS):
-            tile = weights(bound, normaliser, i, j, heads=heads, batch=batches)[0, 0]
-            here, from_tile = overlap(rows, i)
-            there, column_of_tile = overlap(cols, j)
-            block[here, there] = tile[from_tile, column_of_tile]
-    return block
-
-
-def _places(asked: slice, size: int, step: int) -> list[slice]:
-    first = asked.start // step * step
-    return [slice(i, min(i + step, size)) for i in range(first, asked.stop, step)]
+    """(r c) in the compute dtype, of one head; normaliser: that of all rows and heads."""
+    with torch.no_grad():
+        one = bound.of_head(head, batch)
+        return engine_of(one).weights(one, rows, cols, normaliser.of_head(head, batch))[0, 0]
 
 
 def overlap(asked: slice, tile: slice) -> tuple[slice, slice]:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 
 from attnscope.core import engine, fold, masks
-from attnscope.core.engine import Engine, States, Tiles, Wanted
+from attnscope.core.engine import Engine, Pixels, States, Tiles, Wanted
 from attnscope.core.probe import Probe, ProbeSums
 from attnscope.core.proof import Call, Figure, Proof, calls, prove
 from attnscope.core.scoring import Bound, Scoring
@@ -64,6 +65,12 @@ class Changed:
     def both(self, bound: Bound, wanted: Wanted, rows: slice) -> tuple[Normaliser, States]:
         given = self.normaliser(bound, rows)
         return given, self.fold(bound, wanted, rows, given)
+
+    def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Tensor:
+        return self.tiles.weights(self.change(bound), rows, cols, given)
+
+    def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
+        return self.tiles.pixels(self.change(bound), rows, cols, given, cells)
 
 
 def run_by(monkeypatch: pytest.MonkeyPatch, other: Engine) -> None:

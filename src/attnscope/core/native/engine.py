@@ -15,10 +15,11 @@ from attnscope.core.normaliser import RowState, of_sinks
 from attnscope.core.probe import STEPS, Probe, ProbeSums
 from attnscope.core.rowstats import RowStats
 from attnscope.core.scoring import Bound
-from attnscope.core.seam import States, Wanted
+from attnscope.core.seam import Pixels, States, Wanted
 from attnscope.core.tile import Normaliser
 from attnscope.core.top import Top
 from attnscope.core.walk import sinks_of_rows
+from attnscope.shapes import Block
 
 CELLS = 2**26
 """Visible cells of a block of rows, all heads together: some tenths of a second."""
@@ -97,6 +98,29 @@ class Native:
         call.held.extend((v, into))
         self._library.run(call, "output")
         return given
+
+    def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Block:
+        """The weights of a block, (b h r c): each score is summed in the order of the width, whatever is
+        beside it.
+        """
+        call = _weighing(bound, rows, given.of_rows(rows))
+        call.col_first, call.col_stop = cols.start, cols.stop
+        size = (call.b, call.h, rows.stop - rows.start, cols.stop - cols.start)
+        block = torch.zeros(size)
+        call.hold(weights=block)
+        self._library.run(call, "weigh")
+        return block
+
+    def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
+        """Sums and maxima over squares of cells: a fold of these keys that wants nothing else."""
+        call = _weighing(bound, rows, given.of_rows(rows))
+        call.col_first, call.col_stop = cols.start, cols.stop
+        keys = KeyStats(bound, rows=rows, cols=cols, start=0, block=cells)
+        _point_to(call, keys)
+        call.bins = 0  # of distances
+        self._library.run(call, "fold")
+        sums, maxima = keys.blocks
+        return Pixels(sums, maxima)
 
     def _fold(self, call: Call, bound: Bound, wanted: Wanted, given: Normaliser, name: str) -> States:
         rows = slice(call.first, call.stop)
