@@ -62,17 +62,17 @@ struct Memory {  // what one thread works in
     return call.top ? ((call.top + lanes_of - 1) / lanes_of + 1) * lanes_of : 0;
   }
 
-  // keeping: panels whose scores are kept between two passes
-  Memory(const Call& call, int64_t lanes_of, int64_t keeping)
-      : scores(GROUP * PANEL),
+  // tall: rows of a group; keeping: panels whose scores are kept between two passes
+  Memory(const Call& call, int64_t lanes_of, int64_t tall, int64_t keeping)
+      : scores(tall * PANEL),
         scaled(GROUP * PANEL),
-        q(GROUP * call.d),
+        q(tall * call.d),
         lanes(GROUP * probe_columns(call) * lanes_of),
         top(lanes_of + GROUP * top_step(call, lanes_of)),
         bias(PANEL),
         kept(keeping * GROUP * PANEL),
-        mixed(GROUP * wide_of(call)),
-        shown(GROUP * wide_of(call)),
+        mixed(tall * wide_of(call)),
+        shown(tall * wide_of(call)),
         panel(panel_size(call)),
         probed(GROUP * probe_columns(call)),
         received(call.want_keys ? call.key_count : 0),
@@ -99,14 +99,14 @@ struct Run {
   const Kernels& kernels;
   int64_t heads_from, heads_stop;  // of b * h
   int64_t panel, panels;           // the first panel that is seen, and how many
-  int64_t per_head;                // groups of rows of a head
+  int64_t tall, per_head;          // rows of a group, and groups of a head
   float* packed;
 
   int64_t groups() const { return (heads_stop - heads_from) * per_head; }
 
   Where where(int64_t group) const {
-    const int64_t head = heads_from + group / per_head, row = call.first + group % per_head * GROUP;
-    return {head / call.h, head % call.h, row, std::min<int64_t>(GROUP, call.stop - row)};
+    const int64_t head = heads_from + group / per_head, row = call.first + group % per_head * tall;
+    return {head / call.h, head % call.h, row, std::min<int64_t>(tall, call.stop - row)};
   }
 
   Keys keys_of(const Where& at) const {
@@ -121,7 +121,7 @@ struct Run {
 
   double cost(int64_t group) const {
     const Where at = where(group);
-    double cells = GROUP;
+    double cells = tall;
     for (int64_t r = 0; r < at.count; r++) {
       const int64_t edge = at.b * call.edge_stride[0] + at.h * call.edge_stride[1] +
                            (at.row + r) * call.edge_stride[2];
@@ -206,7 +206,7 @@ void run_heads(const Run& run) {
     shares[n].from = group;
     while (group < run.groups() && (n == threads - 1 || done < whole * (n + 1) / threads)) done += costs[group++];
     shares[n].stop = group;
-    shares[n].memory = std::make_unique<Memory>(call, run.kernels.lanes, run.pass == BOTH ? run.panels : 0);
+    shares[n].memory = std::make_unique<Memory>(call, run.kernels.lanes, run.tall, run.pass == BOTH ? run.panels : 0);
     shares[n].begin(run);
   }
   const int64_t first = run.key_head(run.heads_from), last = run.key_head(run.heads_stop - 1);
@@ -242,7 +242,9 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
   const int64_t panel = least / PANEL, panels = most > least ? (most - 1) / PANEL + 1 - panel : 0;
   const int64_t group = call.h / call.hk, size = std::max<int64_t>(1, panels * panel_size(call));
   const int64_t key_heads = std::max<int64_t>(1, std::min(PACKED / size, call.b * call.hk));
-  const bool few = pass != BOTH && (rows + GROUP - 1) / GROUP * group <= FEW;  // both keeps its panels
+  const int64_t tall = pass == OUTPUT && rows * heads >= 4 * TALL * call.threads ? TALL : GROUP;
+  const int64_t per_head = (rows + tall - 1) / tall;
+  const bool few = pass != BOTH && per_head * group <= FEW;  // both keeps its panels
   const bool little = !few && size * key_heads <= LITTLE;
   thread_local std::unique_ptr<Held<float>> held;  // getting new memory costs a short call more than filling it
   if (little && !held) held = std::make_unique<Held<float>>(LITTLE);
@@ -250,7 +252,7 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
   float* packed = few ? nullptr : little ? held->data : own.data;
   for (int64_t from = 0; from < heads; from += key_heads * group)
     run_heads({call, pass, kernels, from, std::min(from + key_heads * group, heads), panel, panels,
-               (rows + GROUP - 1) / GROUP, packed});
+               tall, per_head, packed});
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Kept;
 
 // The memory of one thread: reserved once by its sizes, used by every group of rows.
 struct Room {
-  float* scores;  // GROUP x PANEL
+  float* scores;  // rows of a group x PANEL
   float* scaled;  // the same before cap and bias, where these are asked for
   float* q;       // blocks of TILE rows: d x TILE each
   float* lanes;   // GROUP x probe columns x widest vector
@@ -28,7 +28,7 @@ struct Room {
   int32_t* marks; // one for each panel, and one
   float* kept;    // of both passes at once: GROUP x PANEL scores for each panel that a group sees
   Kept* panels;
-  float* mixed;   // GROUP x values
+  float* mixed;   // rows of a group x values
   float* shown;   // the same, of those that are no finite numbers
   float* panel;   // one panel, where keys are packed as they come
 };

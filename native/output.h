@@ -9,6 +9,7 @@ namespace {
 // Vectors of values beside each other in a register block that takes no more rows than it must.
 template <int ROWS>
 constexpr int values_across() { return ACROSS * together(ROWS); }
+constexpr int COLUMNS = ACROSS * LANES < VALUES ? VALUES : ACROSS * LANES;  // that go by together
 constexpr int LEFT = ACROSS * LANES < VALUES ? ACROSS : VALUES / LANES;  // what is left goes in these steps
 
 inline int64_t place_of(int64_t column) { return column / VALUES * VALUES * PANEL + column % VALUES; }
@@ -18,7 +19,8 @@ inline int64_t place_of(int64_t column) { return column / VALUES * VALUES * PANE
 template <int ROWS, int VECTORS>
 inline void mix(const float* weights, const float* values, int64_t column, int64_t from, int64_t stop,
                 const float* fade, float* mixed, int64_t wide) {
-  V sums[ROWS][VECTORS] = {};
+  V sums[ROWS][VECTORS];
+  clear(sums);
   const float* at[VECTORS];
   for (int x = 0; x < VECTORS; x++) at[x] = values + place_of(column + x * LANES);
   for (int64_t c = from; c < stop; c++) {
@@ -37,8 +39,8 @@ inline void mix(const float* weights, const float* values, int64_t column, int64
 }
 
 template <int ROWS>
-inline void mix_all(const float* weights, const float* values, int64_t from, int64_t stop, const float* fade,
-                    float* mixed, int64_t wide) {
+inline void mix_panel(const float* weights, const float* values, int64_t from, int64_t stop, const float* fade,
+                      float* mixed, int64_t wide) {
   constexpr int MANY = values_across<ROWS>();
   int64_t column = 0;
   for (; column + MANY * LANES <= wide; column += MANY * LANES)
@@ -53,20 +55,17 @@ struct Output {
   Room& room;
   int64_t out, wide;
   bool known;  // the normaliser: where weights are rounded they need it
-  uint32_t wild = 0;  // rows that see a value that is no finite number
-  float peak[GROUP], fade[GROUP];
-  double total[GROUP];
+  float peak[TALL], fade[TALL];
+  double total[TALL];
+  bool wild[TALL];  // rows that see a value that is no finite number
 
   void operator()(const float* packed, int64_t first, const uint64_t* seen) {
     const float* values = values_of(call, packed);
-    for (int64_t tile = 0; tile < at.count; tile += TILE) {
-      const int rows = at.count - tile < TILE ? (int)(at.count - tile) : TILE;
-      uint64_t here = 0;
-      for (int r = 0; r < rows; r++) here |= seen[tile + r];
-      if (!here) continue;
-      for (int r = 0; r < rows; r++) take(tile + r, seen[tile + r]);
-      mix_rows(rows, tile, values, __builtin_ctzll(here), PANEL - __builtin_clzll(here));
-    }
+    uint64_t here[TALL / TILE] = {};
+    for (int64_t r = 0; r < at.count; r++) here[r / TILE] |= seen[r];
+    for (int64_t r = 0; r < at.count; r++)
+      if (here[r / TILE]) take(r, seen[r]);
+    mix_group(values, here);
     const uint64_t none = head_of(packed).wild;
     for (int64_t r = 0; none && r < at.count; r++)
       for (uint64_t here = seen[r] & none; here; here &= here - 1) show(r, first + __builtin_ctzll(here));
@@ -95,25 +94,45 @@ struct Output {
     total[r] = total[r] * faded + sum(sums);
   }
 
-  void mix_rows(int rows, int64_t tile, const float* values, int64_t from, int64_t stop) {
+  // Columns of values stay in the nearest cache while all tiles of rows go by.
+  void mix_group(const float* values, const uint64_t* here) {
+    const int64_t whole = at.count / TILE * TILE;
+    for (int64_t column = 0; whole && column < wide; column += COLUMNS) {
+      fetch(values + (column + COLUMNS) * PANEL, COLUMNS * PANEL);
+      for (int64_t tile = 0; tile < whole; tile += TILE)
+        if (here[tile / TILE]) mix_tile(tile, values, column, here[tile / TILE]);
+    }
+    if (whole == at.count || !here[whole / TILE]) return;
+    const float *weights = room.scores + whole * PANEL, *less = fade + whole;
+    float* mixed = room.mixed + whole * wide;
+    const int64_t from = __builtin_ctzll(here[whole / TILE]), stop = PANEL - __builtin_clzll(here[whole / TILE]);
+    switch (at.count - whole) {
+      case 1: return mix_panel<1>(weights, values, from, stop, less, mixed, wide);
+      case 2: return mix_panel<2>(weights, values, from, stop, less, mixed, wide);
+      case 3: return mix_panel<3>(weights, values, from, stop, less, mixed, wide);
+      case 4: return mix_panel<4>(weights, values, from, stop, less, mixed, wide);
+      default: return mix_panel<5>(weights, values, from, stop, less, mixed, wide);
+    }
+  }
+
+  void mix_tile(int64_t tile, const float* values, int64_t column, uint64_t here) {
+    const int64_t from = __builtin_ctzll(here), stop = PANEL - __builtin_clzll(here);
     const float *weights = room.scores + tile * PANEL, *less = fade + tile;
     float* mixed = room.mixed + tile * wide;
-    switch (rows) {
-      case 1: return mix_all<1>(weights, values, from, stop, less, mixed, wide);
-      case 2: return mix_all<2>(weights, values, from, stop, less, mixed, wide);
-      case 3: return mix_all<3>(weights, values, from, stop, less, mixed, wide);
-      case 4: return mix_all<4>(weights, values, from, stop, less, mixed, wide);
-      case 5: return mix_all<5>(weights, values, from, stop, less, mixed, wide);
-      default: return mix_all<6>(weights, values, from, stop, less, mixed, wide);
+    if (column + COLUMNS <= wide) {
+      for (int64_t n = column; n < column + COLUMNS; n += ACROSS * LANES)
+        mix<TILE, ACROSS>(weights, values, n, from, stop, less, mixed, wide);
+    } else {
+      for (int64_t n = column; n < wide; n += LEFT * LANES)
+        mix<TILE, LEFT>(weights, values, n, from, stop, less, mixed, wide);
     }
   }
 
   // Packed values hold 0 in place of NaN and inf: these go to the rows that see them, whatever their weight.
   void show(int64_t r, int64_t key) {
     float* shown = room.shown + r * wide;
-    if (!(wild >> r & 1))
-      for (int64_t n = 0; n < wide; n++) shown[n] = 0.0f;
-    wild |= 1u << r;
+    for (int64_t n = 0; !wild[r] && n < wide; n++) shown[n] = 0.0f;
+    wild[r] = true;
     const int64_t* stride = call.v.stride;
     const int64_t from = at.b * stride[0] + at.h / (call.h / call.hk) * stride[1] + key * stride[2];
     for (int64_t n = 0; n < call.dv; n++) {
@@ -130,16 +149,16 @@ struct Output {
       const float *mixed = room.mixed + r * wide, *shown = room.shown + r * wide;
       float* into = whole + at.b * stride[0] + at.h * stride[1] + (at.row + r - call.first) * stride[2];
       for (int64_t n = 0; n < call.dv; n++) into[n] = mixed[n] * share;
-      for (int64_t n = 0; (wild >> r & 1) && n < call.dv; n++) into[n] += shown[n];
+      for (int64_t n = 0; wild[r] && n < call.dv; n++) into[n] += shown[n];
     }
   }
 };
 
 void output(const Call& call, const Where& at, const Keys& keys, Room& room) {
   const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
-  Output use{call, at, room, out, wide_of(call), call.peak != nullptr, 0, {}, {}, {}};
+  Output use{call, at, room, out, wide_of(call), call.peak != nullptr, {}, {}, {}, {}};
   for (int64_t r = 0; r < at.count; r++) use.peak[r] = -__builtin_inff();
-  for (int64_t n = 0; n < GROUP * use.wide; n++) room.mixed[n] = 0.0f;
+  for (int64_t n = 0; n < at.count * use.wide; n++) room.mixed[n] = 0.0f;
   walk(call, at, keys, room, use);
   use.finish();
 }

@@ -10,36 +10,75 @@ constexpr int together(int rows) {
   return PANEL / WIDE < most ? PANEL / WIDE : most;
 }
 
-// q.k times `scale` of ROWS rows and one panel. Each cell is summed in the order of d, whatever the rows.
-template <int ROWS>
-inline void product(const float* q, const float* keys, int64_t d, float scale, float* into) {
-  constexpr int MANY = together(ROWS);
-  for (int64_t from = 0; from < PANEL; from += WIDE * MANY, keys += WIDE * MANY * d) {
-    V sums[MANY][ROWS][ACROSS] = {};
-    for (int64_t p = 0; p < d; p++)
-      for (int m = 0; m < MANY; m++) {
-        V key[ACROSS];
-        for (int x = 0; x < ACROSS; x++) key[x] = load(keys + (m * d + p) * WIDE + x * LANES);
-        for (int r = 0; r < ROWS; r++) {
-          const V own = all(q[p * TILE + r]);
-          for (int x = 0; x < ACROSS; x++) sums[m][r][x] = fma(own, key[x], sums[m][r][x]);
-        }
-      }
-    for (int m = 0; m < MANY; m++)
-      for (int r = 0; r < ROWS; r++)
-        for (int x = 0; x < ACROSS; x++)
-          store(into + r * PANEL + from + m * WIDE + x * LANES, sums[m][r][x] * all(scale));
-  }
+// All sums 0, one by one: as `= {}` compilers clear them in memory, and then load them.
+template <int ROWS, int VECTORS>
+inline void clear(V (&sums)[ROWS][VECTORS]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < ROWS; r++)
+#pragma GCC unroll 8
+    for (int x = 0; x < VECTORS; x++) sums[r][x] = V{};
 }
 
-inline void products(int rows, const float* q, const float* keys, int64_t d, float scale, float* into) {
-  switch (rows) {
-    case 1: return product<1>(q, keys, d, scale, into);
-    case 2: return product<2>(q, keys, d, scale, into);
-    case 3: return product<3>(q, keys, d, scale, into);
-    case 4: return product<4>(q, keys, d, scale, into);
-    case 5: return product<5>(q, keys, d, scale, into);
-    default: return product<6>(q, keys, d, scale, into);
+// What the product is multiplied by at once: the scale, where nothing is rounded before it.
+inline float scale_at_once(const Call& call) {
+  const Rounding& how = call.rounding;
+  return how.q_first || how.products || how.scaled ? 1.0f : call.scale;
+}
+
+// q.k times `scale` of ROWS rows and MANY blocks of keys. Each cell is summed in the order of d, whatever the rows.
+template <int ROWS, int MANY>
+inline void product(const float* q, const float* keys, int64_t d, float scale, float* into) {
+  V sums[MANY * ROWS][ACROSS];
+  clear(sums);
+  for (int64_t p = 0; p < d; p++)
+    for (int m = 0; m < MANY; m++) {
+      V key[ACROSS];
+      for (int x = 0; x < ACROSS; x++) key[x] = load(keys + (m * d + p) * WIDE + x * LANES);
+      for (int r = 0; r < ROWS; r++) {
+        const V own = all(q[p * TILE + r]);
+        for (int x = 0; x < ACROSS; x++) sums[m * ROWS + r][x] = fma(own, key[x], sums[m * ROWS + r][x]);
+      }
+    }
+  for (int m = 0; m < MANY; m++)
+    for (int r = 0; r < ROWS; r++)
+      for (int x = 0; x < ACROSS; x++)
+        store(into + r * PANEL + m * WIDE + x * LANES, sums[m * ROWS + r][x] * all(scale));
+}
+
+template <int ROWS>
+inline void product_of_panel(const float* q, const float* keys, int64_t d, float scale, float* into) {
+  constexpr int MANY = together(ROWS);
+  for (int64_t from = 0; from < PANEL; from += WIDE * MANY)
+    product<ROWS, MANY>(q, keys + from * d, d, scale, into + from);
+}
+
+// Asks for numbers that are wanted soon.
+inline void fetch(const float* from, int64_t count) {
+  for (int64_t n = 0; n < count; n += 16) __builtin_prefetch(from + n);
+}
+
+// q.k of a group of rows and one panel, where a tile of rows sees a key of a block of it. Blocks of keys stay in
+// the nearest cache while all tiles go by.
+inline void products(const Call& call, int64_t count, const float* q, const float* panel, const uint64_t* here,
+                     float* scores) {
+  const float *keys = keys_of(panel), scale = scale_at_once(call);
+  const int64_t d = call.d, whole = count / TILE * TILE;
+  constexpr uint64_t block = WIDE == PANEL ? ~0ull : (1ull << WIDE % PANEL) - 1;
+  for (int64_t from = 0; whole && from < PANEL; from += WIDE) {
+    fetch(keys + (from + WIDE) * d, WIDE * d);
+    for (int64_t tile = 0; tile < whole; tile += TILE)
+      if (here[tile / TILE] >> from & block)
+        product<TILE, 1>(q + tile * d, keys + from * d, d, scale, scores + tile * PANEL + from);
+  }
+  if (whole == count || !here[whole / TILE]) return;
+  const float* rest = q + whole * d;
+  float* into = scores + whole * PANEL;
+  switch (count - whole) {
+    case 1: return product_of_panel<1>(rest, keys, d, scale, into);
+    case 2: return product_of_panel<2>(rest, keys, d, scale, into);
+    case 3: return product_of_panel<3>(rest, keys, d, scale, into);
+    case 4: return product_of_panel<4>(rest, keys, d, scale, into);
+    default: return product_of_panel<5>(rest, keys, d, scale, into);
   }
 }
 
@@ -98,12 +137,6 @@ inline bool is_plain(const Call& call) {
   return !call.bias_kind && call.softcap == 0.0f && !how.products && !how.scaled && !how.fused;
 }
 
-// What the product is multiplied by at once: the scale, where nothing is rounded before it.
-inline float scale_at_once(const Call& call) {
-  const Rounding& how = call.rounding;
-  return how.q_first || how.products || how.scaled ? 1.0f : call.scale;
-}
-
 inline uint64_t below(int64_t count) {  // the bits under `count`
   return count >= PANEL ? ~0ull : count <= 0 ? 0 : (1ull << count) - 1;
 }
@@ -121,9 +154,8 @@ inline uint64_t seen_of(const int64_t* lo, const int64_t* hi, int64_t spans, int
 template <class Use>
 void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& use) {
   const int64_t edge = at.b * call.edge_stride[0] + at.h * call.edge_stride[1], size = panel_size(call);
-  const float scale = scale_at_once(call);
   const bool plain = is_plain(call);
-  int64_t from[GROUP] = {}, least = INT64_MAX, most = -1;
+  int64_t from[TALL] = {}, least = INT64_MAX, most = -1;
   auto after = [&](int64_t key) { return key < call.col_first ? call.col_first : key; };
   auto before = [&](int64_t key) { return key > call.col_stop ? call.col_stop : key; };
   auto span = [&](int64_t r) { return edge + (at.row + r) * call.edge_stride[2]; };
@@ -151,27 +183,23 @@ void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& 
     const int64_t first = panel * PANEL;
     const float* packed = keys.packed ? keys.packed + (panel - keys.first) * size : room.panel;
     if (!keys.packed) pack(call, at.b, at.h / (call.h / call.hk), panel, panel + 1, room.panel);
-    uint64_t seen[GROUP], some = 0;
+    uint64_t seen[TALL], some = 0;
     const uint64_t open_to = head_of(packed).valid & below(call.col_stop - first) & ~below(call.col_first - first);
     for (int64_t r = 0; r < at.count; r++) {
       seen[r] = seen_of(call.lo + span(r), call.hi + span(r), call.spans, first, from[r]) & open_to;
       some |= seen[r];
     }
     if (!some) continue;
-    for (int64_t tile = 0; tile < at.count; tile += TILE) {
-      const int rows = at.count - tile < TILE ? (int)(at.count - tile) : TILE;
-      uint64_t here = 0;
-      for (int r = 0; r < rows; r++) here |= seen[tile + r];
-      if (!here) continue;
-      float* scores = room.scores + tile * PANEL;
-      products(rows, room.q + tile * call.d, keys_of(packed), call.d, scale, scores);
-      for (int r = 0; r < rows; r++) {
-        float* row = scores + r * PANEL;
-        if (!plain) finish(call, at, tile + r, first, row, room.scaled ? room.scaled + (tile + r) * PANEL : nullptr, room.bias);
-        if (seen[tile + r] == ~0ull) continue;
-        for (int c = 0; c < PANEL; c += LANES)
-          store(row + c, spread(seen[tile + r], c) ? load(row + c) : all(-__builtin_inff()));
-      }
+    uint64_t here[TALL / TILE] = {};
+    for (int64_t r = 0; r < at.count; r++) here[r / TILE] |= seen[r];
+    products(call, at.count, room.q, packed, here, room.scores);
+    for (int64_t r = 0; r < at.count; r++) {
+      if (!here[r / TILE]) continue;
+      float* row = room.scores + r * PANEL;
+      if (!plain) finish(call, at, r, first, row, room.scaled ? room.scaled + r * PANEL : nullptr, room.bias);
+      if (seen[r] == ~0ull) continue;
+      for (int c = 0; c < PANEL; c += LANES)
+        store(row + c, spread(seen[r], c) ? load(row + c) : all(-__builtin_inff()));
     }
     use(packed, first, seen);
   }

@@ -11,7 +11,7 @@ import torch
 
 from attnscope.core import masks
 from attnscope.core.arithmetic import Arithmetic
-from attnscope.core.attention import attention, path
+from attnscope.core.attention import SHORT, attention, attention_to_hear, path
 from attnscope.core.bias import KeyBias
 from attnscope.core.dense import steps
 from attnscope.core.engine import chosen
@@ -58,6 +58,18 @@ def test_numbers_that_are_not_finite_do_not_go_to_a_kernel_that_leaks_them(
     inputs = make()
     getattr(inputs, where)[1, 2, 3, 0] = math.nan
     assert path(as_scoring(mask).bind(inputs.q, inputs.k), inputs.v) == OURS
+
+
+@pytest.mark.skipif(OURS == "tiles", reason="the native engine was not compiled")
+def test_long_causal_attention_goes_to_the_native_engine_unless_it_is_to_be_heard(make) -> None:
+    q, k, v = make(b=1, h=2, tq=SHORT)
+    assert path(as_scoring(masks.causal()).bind(q, k), v) == "native"
+    assert path(as_scoring(masks.full()).bind(q, k), v) == "sdpa"
+    ours, heard = attention(q, k, v, masks.causal()), attention_to_hear(q, k, v, masks.causal())
+    assert torch.equal(heard, torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True))
+    torch.testing.assert_close(ours, heard, rtol=2e-6, atol=2e-6)
+    learned = v.clone().requires_grad_()
+    assert path(as_scoring(masks.causal()).bind(q, k), learned) == "sdpa"
 
 
 def test_a_rule_and_float64_go_over_tiles(make) -> None:

@@ -18,15 +18,19 @@ from attnscope.shapes import Key, Out, Query, Value
 
 Path = Literal["native", "sdpa", "tiles"]
 
+SHORT = 512
+"""Rows from which the native engine makes causal attention sooner than F.scaled_dot_product_attention."""
+
 
 def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None) -> Out:
     """softmax(q @ k^T * scale) @ v, (b h tq dv) in v's dtype, in O(T) memory.
 
-    Full, causal and padded scorings go to F.scaled_dot_product_attention, in the dtype of q, k and v. All
-    others, and those in which that kernel would let a hidden NaN through or divide by nothing, go in float32
-    through the native engine where it takes them, else over tiles, in float32 too (float64 for float64).
-    Under autograd there is no native engine, and memory is that of the path taken: the kernel's own, and O(T)
-    on tiles, where each block of rows is computed again in the backward pass.
+    Full and padded scorings, and causal ones of few rows, go to F.scaled_dot_product_attention, in the dtype
+    of q, k and v. All others, and those in which that kernel would let a hidden NaN through or divide by
+    nothing, go in float32 through the native engine where it takes them; causal ones that it does not take to
+    that kernel too, what is left over tiles, in float32 (float64 for float64). Under autograd there is no
+    native engine, and memory is that of the path taken: the kernel's own, and O(T) on tiles, where each block
+    of rows is computed again in the backward pass.
 
     >>> import torch
     >>> from attnscope.core.masks import window
@@ -38,17 +42,36 @@ def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None)
     """
     bound = as_scoring(scoring).bind(q, k)
     check_values(bound, v)
-    if _kernel_can(bound, v):
-        return _by_kernel(bound, v)
-    native = native_of(bound, v)
-    return by_tiles(bound, v) if native is None else _by_native(native, bound, v)
+    return _along(path(bound, v), bound, v)
+
+
+def attention_to_hear(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None) -> Out:
+    """As `attention`, but by F.scaled_dot_product_attention wherever that can say the call, however long: a
+    recording hears that function, and is to hear the modules that are built on this.
+
+    Raises ShapeError, DtypeError, MaskError or ScoringError.
+    """
+    bound = as_scoring(scoring).bind(q, k)
+    check_values(bound, v)
+    return _along("sdpa" if _kernel_can(bound, v) else path(bound, v), bound, v)
 
 
 def path(bound: Bound, v: Value) -> Path:
     """Which way `attention` goes for this call: "native", "sdpa" or "tiles"."""
+    native = native_of(bound, v) is not None
+    if native and bound.visible.causal and not bound.visible.full and bound.shape.tq >= SHORT:
+        return "native"
     if _kernel_can(bound, v):
         return "sdpa"
-    return "tiles" if native_of(bound, v) is None else "native"
+    return "native" if native else "tiles"
+
+
+def _along(way: Path, bound: Bound, v: Tensor) -> Tensor:
+    """The out, along the way that was chosen."""
+    if way == "sdpa":
+        return _by_kernel(bound, v)
+    native = native_of(bound, v) if way == "native" else None
+    return by_tiles(bound, v) if native is None else _by_native(native, bound, v)
 
 
 def _kernel_can(bound: Bound, v: Tensor) -> bool:

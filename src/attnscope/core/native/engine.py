@@ -24,8 +24,8 @@ from attnscope.shapes import Block
 CELLS = 2**26
 """Visible cells of a block of rows, all heads together: some tenths of a second."""
 
-ALIGNED = 48
-"""Rows: blocks are multiples of it, so that groups of 24 rows and blocks of 16 are whole."""
+ALIGNED = 96
+"""Rows: blocks are multiples of it, so that groups of 24 rows or 96 and blocks of 16 are whole."""
 
 
 class Native:
