@@ -117,12 +117,12 @@ $(sanitized): $(wildcard native/*.*)
 
 .venv-docs/ok: requirements/docs.lock
 	@$(or $(PYTHON),python3) -m venv .venv-docs
-	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $<
 	@touch $@
 
 .hf4/ok: requirements/hf4.lock
 	@rm -rf .hf4
-	@$(python) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target .hf4 -r $<
+	@$(python) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes --target .hf4 -r $<
 	@touch $@
 
 node_modules/ok: package.json package-lock.json
