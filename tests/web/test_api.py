@@ -129,7 +129,8 @@ def test_the_sides_are_sums_of_the_grid(
     head = f"/api/runs/{done['id']}/sites/1/heads/1"
     answer = client.get(f"{head}/sides")
     names = [part.split(":") for part in answer.headers["x-layout"].split(",")]
-    assert {name for name, _ in names} == {"entropy", "largest", "first", "sink", "received", "received_mean"}
+    known = {"entropy", "largest", "first", "sink", "received", "received_mean", "length"}
+    assert {name for name, _ in names} == known
     values = np.frombuffer(answer.content, "<f4")
     ends = np.cumsum([int(size) for _, size in names])
     parts = {name: values[end - int(size) : end] for (name, size), end in zip(names, ends, strict=True)}
@@ -165,6 +166,29 @@ def test_thumbnails_of_a_longer_text_are_the_largest_of_their_blocks(
     np.testing.assert_allclose(pictures[2], largest, rtol=1e-6, atol=0)  # tiles of other shapes
     assert np.array_equal(pictures[2] == -1, largest == -1)
     assert (pictures[2][0, 1:] == -1).all()
+
+
+def test_the_second_picture_is_weight_times_the_length_of_the_value(
+    client: TestClient, done: dict[str, Any], finish: Any, tools: SimpleNamespace
+) -> None:
+    long = finish("small", ("so me light, " * 8)[:93])
+    for run, step in ((done["id"], 1), (long["id"], 2)):
+        head = f"/api/runs/{run}/sites/0/heads/2"
+        answer = client.get(f"{head}/sides")
+        places = [part.split(":") for part in answer.headers["x-layout"].split(",")]
+        assert places[-1][0] == "length"
+        length = np.frombuffer(answer.content, "<f4")[-int(places[-1][1]) :]
+        grid = tools.floats(client.get(f"{head}/grid"))
+        size = -(-len(grid) // step)
+        padded = np.full((size * step, size * step), -1, np.float32)
+        padded[: len(grid), : len(grid)] = np.where(grid == -1, -1, grid * length)
+        largest = padded.reshape(size, step, size, step).max((1, 3))
+        pictures = tools.floats(client.get(f"/api/runs/{run}/thumbnails?values=1"))
+        np.testing.assert_allclose(pictures[2], largest, rtol=1e-6, atol=0)
+        assert np.array_equal(pictures[2] == -1, largest == -1)
+        cell = client.get(f"{head}/cell?i=7&j=5").json()
+        assert cell["length"] == length[5]
+    assert done["result"]["sites"][0]["lengths"]["why"] is None
 
 
 def test_the_next_token_is_predicted_after_every_position(

@@ -210,6 +210,16 @@ class OnDisk:
         """How long each key's value is, or why that is not known."""
         return self._record("lengths", "Lengths") or OLDER
 
+    @property
+    def way_on(self) -> tuple[str | None, str | None]:
+        """`through` and `why` of the lengths, told without reading them."""
+        if "lengths" not in self.stored:
+            return OLDER.through, OLDER.why
+        told: tuple[str | None, str | None] = self._built(
+            "lengths", lambda plain: (plain["through"], plain["why"])
+        )
+        return told
+
     def _record(self, name: str, kind: str) -> Any:
         if name not in self.stored:
             return None

@@ -62,6 +62,10 @@ class Shelf(Protocol):
     def lengths(self) -> Lengths:
         """How long each key's value is, or why that is not known."""
 
+    @property
+    def way_on(self) -> tuple[str | None, str | None]:
+        """`through` and `why` of the lengths, told without reading them."""
+
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
@@ -92,3 +96,8 @@ class InMemory:
     def device(self) -> torch.device:
         """Where its tensors lie."""
         return self.normaliser.peak.device
+
+    @property
+    def way_on(self) -> tuple[str | None, str | None]:
+        """`through` and `why` of the lengths."""
+        return self.lengths.through, self.lengths.why

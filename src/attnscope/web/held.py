@@ -79,7 +79,7 @@ def _fitting(sites: list[Site], batch: int, asked: Asked, room: int, places: lis
 
 def _cost(site: Site, batch: int, rows: slice) -> float:
     """Return about how many bytes a head takes."""
-    return float(cells_of(site, batch, rows).sum() + site.tk) * COST + _HEAD
+    return float(cells_of(site, batch, rows).sum() + 2 * site.tk) * COST + _HEAD
 
 
 def _heads(site: Site, asked: Asked) -> list[int]:
@@ -131,7 +131,7 @@ class _Packing:
         """Keep the last rows alone where a head would not fit whole."""
         site, cut = self.views.sites[at], self.rows[at]
         needed = cells_of(site, self.views.look.batch, cut).double() * COST + _ROW
-        room = self.left - site.tk * COST - _HEAD
+        room = self.left - 2 * site.tk * COST - _HEAD
         if float(needed.sum()) <= room:
             return
         fits = int((needed.flip(0).cumsum(0) <= room).sum())

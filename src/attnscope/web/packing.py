@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attnscope.models.reading import HIDDEN, weights_of
 from attnscope.recording import Site
+from attnscope.web.values import LENGTH
 from attnscope.web.views import Views
 
 COST = 16 / 3
@@ -39,6 +40,8 @@ def head_of(views: Views, place: int, head: int, rows: slice) -> tuple[dict[str,
     sides = views.sides(place, head)
     names = ["entropy", "largest", *(["sink"] if site.scoring.sinks is not None else [])]
     told = {name: encoded(sides[name][rows]) for name in names}
+    if LENGTH in sides:
+        told[LENGTH] = encoded(sides[LENGTH])
     numbers = {"values": encoded(values), **told, "received": encoded(sides["received"])}
     return {"site": place, "head": head, **numbers}, runs
 

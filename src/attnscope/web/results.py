@@ -77,6 +77,7 @@ def _site(views: Views, place: int, axes: Axes) -> dict[str, Any]:
         "route": site.route,
         "dtype": str(site.dtype).removeprefix("torch."),
         "bit_exact": site.bit_exact,
+        "lengths": dict(zip(("through", "why"), site.shelf.way_on, strict=True)),
         "allowed": limits,
         "entropy": _entropies(views, place),
         "certificate": [verdict_of(site, head, batch) for head in range(site.heads)],

@@ -81,9 +81,11 @@ def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
 
 def _add_arrays(api: APIRouter, worker: Worker) -> None:
     @api.get("/runs/{run}/thumbnails")
-    def thumbnails(run: str) -> Response:
-        """Every head as a small picture."""
-        return _floats(worker.views(run).thumbnails())
+    def thumbnails(run: str, request: Request) -> Response:
+        """Every head as a small picture; with values=1 of weight times value."""
+        views = worker.views(run)
+        values = number(request, "values", 0, 2, default=0)
+        return _floats(views.value_thumbnails() if values else views.thumbnails())
 
     head_path = "/runs/{run}/sites/{site}/heads/{head}"
 

@@ -20,6 +20,7 @@ from attnscope.recording.overview import block_of
 from attnscope.recording.shelf import InMemory
 from attnscope.recording.sight import Sight, sight_of
 from attnscope.web.refusals import Refusal
+from attnscope.web.values import LENGTH, check_cells, value_pictures
 
 LARGEST_GRID = 512  # rows and columns of one heatmap: 1 MB
 
@@ -114,7 +115,23 @@ class Views:
         Past SIDE tokens a pixel is the largest weight of its block. Heads of calls with fewer rows or keys
         are filled up with HIDDEN.
         """
-        parts = [self.picture_of(place) for place in range(len(self.sites))]
+        return self._together([self.picture_of(place) for place in range(len(self.sites))])
+
+    def value_thumbnails(self) -> Tensor:
+        """Return the same of weight times the length of the value after W_O; where that is not known, of the
+        weights. Refusal for many cells.
+        """
+        check_cells(self.sites)
+        parts = list[Tensor]()
+        for place, site in enumerate(self.sites):
+            kept = range(site.heads) if site.kept is None else site.kept
+            drawn = not_drawn(site) is None
+            heads = [head for head in kept if drawn and refused(site, head, self.look.batch) is None]
+            parts.append(value_pictures(site, self.picture_of(place), heads, self.look.batch))
+        return self._together(parts)
+
+    def _together(self, parts: list[Tensor]) -> Tensor:
+        """Return small pictures of sites as one (heads rows cols), filled up with HIDDEN."""
         rows, cols = (max((part.shape[axis] for part in parts), default=0) for axis in (1, 2))
         whole = torch.full((sum(part.shape[0] for part in parts), rows, cols), HIDDEN)
         start = 0
@@ -144,7 +161,9 @@ class Views:
             raise Refusal(409, f"{site.name} has no sums", wanted="They were not kept")
         row = self.look.batch if sums["entropy"].shape[0] > 1 else 0
         sides = {name: sums[name][row, at].float() for name in SIDES}
-        return {name: _over_all(values, sums["start"], site, name) for name, values in sides.items()}
+        found = {name: _over_all(values, sums["start"], site, name) for name, values in sides.items()}
+        lengths = site.lengths.values
+        return found if lengths is None else {**found, LENGTH: lengths[self.look.batch, at]}
 
     def cell(self, place: int, head: int, i: int, j: int) -> dict[str, Any]:
         """Return the arithmetic of one cell as JSON values, its part in the value mix beside the rest."""

@@ -20,6 +20,7 @@ from attnscope.recording import Site
 from attnscope.recording.sight import Sight
 from attnscope.web.refusals import Refusal
 from attnscope.web.results import seal_of
+from attnscope.web.values import LENGTH, TOKENS_ALONE
 from attnscope.web.views import PER_KEY, Views, check_size
 
 
@@ -62,6 +63,7 @@ class WordViews(Views):
         return {
             "tq": len(rows), "tk": len(columns), "offset": offset, "causal": causal,
             "sight": asdict(_in_words(sight, rows, columns, causal)),
+            "lengths": {"through": None, "why": TOKENS_ALONE},
         }  # fmt: skip
 
     def grid(self, place: int, head: int, rows: slice, cols: slice) -> Tensor:
@@ -91,6 +93,8 @@ class WordViews(Views):
         site = self.sites[place]
         found = {}
         for name, values in super().sides(place, head).items():
+            if name == LENGTH:
+                continue  # a word's part is a sum over its tokens, each with a value of its own
             side = "columns" if name in PER_KEY else "rows"
             groups = groups_of_words(self.words(site, side), len(values))
             if name == "received":

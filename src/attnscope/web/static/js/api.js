@@ -32,6 +32,9 @@ export const cancel = (run) => ask(`runs/${run}`, { method: 'DELETE' })
 /** Every head in order of sites, (heads, n, n). @param {string} run */
 export const thumbnails = (run) => blockOf(`runs/${run}/thumbnails`)
 
+/** The same of weight times value. @param {string} run */
+export const valueThumbnails = (run) => blockOf(`runs/${run}/thumbnails?values=1`)
+
 /** The address of the picture that positions of a stack are patches of. @param {string} run @param {string} stack */
 export const picture = (run, stack) => new URL(`api/runs/${run}/pictures/${stack}`, document.baseURI).href
 

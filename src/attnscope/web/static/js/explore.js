@@ -48,6 +48,7 @@ class Explore extends Page {
       leave: () => this.heads.focus(),
       scale: (scale) => this.change({ scale }, 'scale'),
       hide: (hide) => this.change({ hide }, 'hide'),
+      values: (values) => this.change({ values }, 'values'),
       chooseHead: (site, head) => [this.chooseHead({ kind: 'site', site, first: 0 }, head), requestAnimationFrame(() => this.heads.focus())], // the card's button goes away with the focus
       offer: (text) => this.run(this.state.model ?? '', text),
       again: () => this.again(),
@@ -172,7 +173,8 @@ class Explore extends Page {
     const { state, look: { map } } = this
     const { at, head, i, j } = this.selection()
     const site = isSite(at) ? at : null
-    this.heads.update({ result, thumbnails, at, head, map })
+    const second = state.values && !state.words ? this.store.get(`values ${id}`, () => api.valueThumbnails(id)) : undefined
+    this.heads.update({ result, thumbnails: second ?? thumbnails, at, head, map })
     const numbers = numbersOf(this.store, id)
     const seen = this.picture.update({ result, numbers, at, head, i, j, state, look: this.look })
     // the ring and the shading move together: while a row is on its way the last one stays
@@ -211,7 +213,7 @@ class Explore extends Page {
     const said = {
       cell: () => this.picture.sentence(),
       head: () => headSaying(this.selection(), this.result()),
-      token: () => tokenSaying(this.selection(), this.state.way, this.result(), seen?.values ?? null),
+      token: () => tokenSaying(this.selection(), this.state.way, this.result(), seen?.values ?? null, seen?.what),
     }
     say(part('live'), said[what]())
   }

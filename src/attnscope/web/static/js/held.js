@@ -6,7 +6,7 @@ import { amongAll, blockIn, numbersIn, pictureIn, seenIn } from './pure/held.js'
 
 /** @typedef {import("./types.js").Result} Result @typedef {import("./types.js").Span} Span @typedef {import("./types.js").Block} Block @typedef {import("./numbers.js").Head} Head */
 /** @typedef {import("./pure/held.js").Seen} Seen */
-/** @typedef {{site: number, head: number, seen: number, values: string, entropy: string, largest: string, received: string, sink?: string}} HeldHead as it stands in the page: base64 */
+/** @typedef {{site: number, head: number, seen: number, values: string, entropy: string, largest: string, received: string, sink?: string, length?: string}} HeldHead as it stands in the page: base64 */
 /** @typedef {{result: Result, heads: HeldHead[], seen: string[], rows: [number, number][]}} HeldRun rows: of each site, those that are here */
 /** @typedef {{values: Float32Array, seen: Seen, made: Map<string, any>, told: HeldHead}} Opened made: parts that were asked for: the same part is the same object */
 
@@ -69,6 +69,7 @@ export function heldNumbers({ result, heads, seen, rows }) {
       /** @type {import("./types.js").Sides} */
       const sides = { entropy: along(told.entropy), largest: along(told.largest), received: numbersIn(told.received) }
       if (told.sink !== undefined) sides.sink = along(told.sink)
+      if (told.length !== undefined) sides.length = numbersIn(told.length)
       return sides
     }),
     cell: () => NEVER,

@@ -50,6 +50,7 @@ class Shown {
       leave: () => this.heads.focus(),
       scale: (scale) => this.change({ scale }),
       hide: (hide) => this.change({ hide }),
+      values: (values) => this.change({ values }),
       chooseHead: (site, head) => this.chooseHead({ kind: 'site', site, first: 0 }, head),
       offer() {},
       again() {},
@@ -147,7 +148,7 @@ class Shown {
     this.unsaid = null
     if (what === 'cell') say(part('live'), this.picture.sentence())
     if (what === 'head') say(part('live'), headSaying(this.selection(), this.result))
-    if (what === 'token') say(part('live'), tokenSaying(this.selection(), this.state.way, this.result, seen?.values ?? null))
+    if (what === 'token') say(part('live'), tokenSaying(this.selection(), this.state.way, this.result, seen?.values ?? null, seen?.what))
   }
 
   table() {

@@ -18,8 +18,9 @@
  * @typedef {{site: number, layer: number, kind: "self"|"cross", stack: "decoder"|"encoder", name: string, heads: number,
  *   key_heads: number, d: number|null, tq: number, tk: number, rows: string, columns: string, offset: number|null, causal: boolean,
  *   sight: Sight, sinks: boolean, picture: [number, number], not_drawn: string|null, keep: string, route: string, dtype: string,
- *   bit_exact: boolean|null, allowed: {z: number, rms: number, t: number}|null, entropy: (number|null)[], certificate: Verdict[],
+ *   bit_exact: boolean|null, lengths: {through: string|null, why: string|null}, allowed: {z: number, rms: number, t: number}|null, entropy: (number|null)[], certificate: Verdict[],
  *   held?: [number, number]}} Site
+ * lengths: the layer with W_O, null where the heads are given away as they are, and why lengths of values are not known.
  * rows, columns: names of axes; held: the rows that are at hand, where not all are; picture: rows and columns of its small pictures; not_drawn: why no weight can be
  */
 /** @typedef {{layer: number, name: string, reason: string}} Missing */
@@ -40,7 +41,7 @@
  * @typedef {{layer: number, head: number, i: number, j: number, d: number, q: number[], k: number[], terms: number[],
  *   products: Num, scale: number, scaled: Num, softcap: number|null, capped: Num|null, bias: Num|null, visible: boolean, why: string,
  *   score: Num, peak: Num, logsum: Num, lse: Num, recomputed: Num, shown: Num, difference: Num, allowed: Num, readds: boolean,
- *   rank: number|null, row_keys: number, sink: number|null, value: Num|null, mix: Num|null, v: number[]|null, part: number[]|null}} Cell value to part are null where the values were not kept
+ *   rank: number|null, row_keys: number, sink: number|null, value: Num|null, mix: Num|null, length: Num|null, v: number[]|null, part: number[]|null}} Cell value to part are null where the values were not kept; length: |v W_O|, null where it is not known
  */
 /** A weight between two words: weights of queries x keys, sums of each query. @typedef {{i: number, j: number, queries: number[], keys: number[], weights: number[][], sums: number[], shown: number}} WordCell */
 /** A pair of heads: mean and largest total variation of a row, the row of it, rows without a fellow. @typedef {{name: string, layer: number, head: number, name_b: string, layer_b: number, head_b: number, mean: number|null, largest: number|null, row_a: number|null, row_b: number|null, rows: number, rows_a: number, rows_b: number, lost_a: number|null, lost_b: number|null}} HeadDifference */
@@ -65,7 +66,7 @@
  * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
  *   j: number|null, theme: "light"|"dark"|null}} Shared
  */
-/** All that a link to Explore holds. words: "" shows tokens, "mark" words, "fold" words with special tokens as one. @typedef {Shared & {scale: ScaleName, way: Way, hide: boolean, words: ""|"mark"|"fold"}} State */
+/** All that a link to Explore holds. words: "" shows tokens, "mark" words, "fold" words with special tokens as one; values: the second picture, weight times value. @typedef {Shared & {scale: ScaleName, way: Way, hide: boolean, words: ""|"mark"|"fold", values: boolean}} State */
 /**
  * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid; list: the largest cells apart from the first token and the diagonal, or all.
  * @typedef {Shared & {pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, list: "apart"|"all"}} MapState

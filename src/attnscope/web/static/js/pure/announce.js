@@ -14,14 +14,14 @@ export function ordinal(n) {
 
 /**
  * "query 27 t, key 21 t, weight .2389, second of 28"; where a place is known by its number alone its word is ""
- * @param {{i: number, j: number, query: string, key: string, weight: number, rank?: number, of?: number}} cell a weight under 0 is not visible
+ * @param {{i: number, j: number, query: string, key: string, weight: number, what?: string, rank?: number, of?: number}} cell a weight under 0 is not visible; what: the name of the number, where it is no weight
  */
-export function cellSentence({ i, j, query, key, weight: w, rank, of }) {
+export function cellSentence({ i, j, query, key, weight: w, what = 'weight', rank, of }) {
   const where = `query ${[count(i), query].filter(Boolean).join(' ')}, key ${[count(j), key].filter(Boolean).join(' ')}`
   if (Number.isNaN(w)) return where
   if (w < 0) return `${where}, not visible`
   const place = rank && of ? `, ${ordinal(rank)} of ${count(of)}` : ''
-  return `${where}, weight ${weight(w)}${place}`
+  return `${where}, ${what} ${weight(w)}${place}`
 }
 
 /** @param {{name: string, head: number, entropy: number|null, refused: boolean}} at */
@@ -32,13 +32,13 @@ export function headSentence({ name, head, entropy, refused }) {
 
 /**
  * "t, position 27, looks most at t, position 15, weight .306"
- * @param {{way: "at"|"by", at: number, word: string, best: {at: number, word: string, weight: number}|null}} token
+ * @param {{way: "at"|"by", at: number, word: string, what?: string, best: {at: number, word: string, weight: number}|null}} token
  */
-export function tokenSentence({ way, at, word, best }) {
+export function tokenSentence({ way, at, word, what = 'weight', best }) {
   const place = (/** @type {string} */ name, /** @type {number} */ where) => `${name ? `${name}, ` : ''}position ${count(where)}`
   const who = place(word, at)
   if (!best) return way === 'at' ? `${who}, sees no key` : `${who}, seen by no query`
-  const whom = `${place(best.word, best.at)}, weight ${weight(best.weight)}`
+  const whom = `${place(best.word, best.at)}, ${what} ${weight(best.weight)}`
   return way === 'at' ? `${who}, looks most at ${whom}` : `${who}, is looked at most by ${whom}`
 }
 

@@ -93,7 +93,12 @@ function valueSection(cell) {
   }
   const mix = number(cell.mix)
   const how = `${cell.visible ? four(number(cell.shown)) : '0'} × length of v ${fixed(number(cell.value), PLACES)}`
-  return { id: 'value', title: 'Value mix', aside: 'moves out by', lines: [{ label: '', how, value: four(mix) }], result: four(mix) }
+  const lines = [{ label: '', how, value: four(mix) }]
+  if (!Number.isFinite(number(cell.length))) return { id: 'value', title: 'Value mix', aside: 'moves out by', lines, result: four(mix) }
+  const weight = cell.visible ? number(cell.shown) : 0
+  const after = weight * number(cell.length)
+  lines.push({ label: '', how: `${four(weight)} × length of v W_O ${fixed(number(cell.length), PLACES)}`, value: four(after) })
+  return { id: 'value', title: 'Value mix', aside: 'moves out by', lines, result: four(after) }
 }
 
 /** The line under a receipt: whether float64 terms give the shown weight. @param {Cell} cell @returns {{ok: boolean, text: string}} */

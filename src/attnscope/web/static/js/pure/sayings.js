@@ -14,13 +14,13 @@ export function headSaying({ at, head }, result) {
   return headSentence({ name: longName(at, result), head, entropy: at.entropy[head] ?? null, refused: at.certificate[head]?.verdict === 'refused' })
 }
 
-/** @param {Selection} selection @param {Way} way @param {Result} result @param {Float32Array|null} values weights of the row or column that is shown */
-export function tokenSaying({ at, i, j }, way, result, values) {
+/** @param {Selection} selection @param {Way} way @param {Result} result @param {Float32Array|null} values of the row or column that is shown @param {string} [what] what they are */
+export function tokenSaying({ at, i, j }, way, result, values, what) {
   const { rows, columns } = isSite(at) ? sidesOf(at, result) : { rows: null, columns: null }
   const [own, others] = way === 'at' ? [rows, columns] : [columns, rows]
   const token = way === 'at' ? i : (j ?? i)
   const best = values ? largest(values, 1)[0] : undefined
-  return tokenSentence({ way, at: token, word: word(own, token), best: best === undefined || !values ? null : { at: best, word: word(others, best), weight: values[best] } })
+  return tokenSentence({ way, at: token, word: word(own, token), what, best: best === undefined || !values ? null : { at: best, word: word(others, best), weight: values[best] } })
 }
 
 /**

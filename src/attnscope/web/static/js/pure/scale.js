@@ -1,6 +1,6 @@
 // The four scales that place a weight between the ends of the colour map. Their domains are fixed: two heads compare.
 
-import { MINUS } from './number.js'
+import { MINUS, small } from './number.js'
 
 /** @typedef {import("../types.js").Scale} Scale @typedef {import("../types.js").ScaleName} ScaleName */
 
@@ -11,33 +11,36 @@ const DECADES = 4 // the log scale spans 1e-4 … 1
 
 /**
  * @param {ScaleName} name
- * @param {{largest: (row: number) => number, sorted: () => Float32Array}} head row's largest weight; visible weights, ascending
+ * @param {{largest: (row: number) => number, sorted: () => Float32Array, most?: number}} head row's largest weight; visible weights, ascending; what the most colour stands for
  * @returns {Scale} (weight, row) -> 0 … 1
  */
 export function makeScale(name, head) {
-  if (name === 'log') return (weight) => 1 + Math.log10(Math.max(weight, 10 ** -DECADES)) / DECADES
+  const most = head.most ?? 1
+  if (name === 'log') return (weight) => 1 + Math.log10(Math.max(share(weight, most), 10 ** -DECADES)) / DECADES
   if (name === 'row') return (weight, row) => share(weight, head.largest(row))
   if (name === 'rank') {
     const sorted = head.sorted()
     return (weight) => place(weight, sorted)
   }
-  return (weight) => weight
+  return (weight) => share(weight, most)
 }
 
-/** Ticks under a legend, evenly spaced from the least colour to the most. @param {ScaleName} name @returns {string[]} */
-export function ticks(name) {
+/** Ticks under a legend, evenly spaced from the least colour to the most, which stands for `most`. @param {ScaleName} name @param {number|null} [most] null is 1 @returns {string[]} */
+export function ticks(name, most = null) {
+  if (most !== null && name === 'log') return [`≤ ${small(most / 1e4)}`, ...[1e3, 1e2, 10, 1].map((part) => small(most / part))]
+  if (most !== null && name === 'linear') return ['0', ...[0.25, 0.5, 0.75, 1].map((part) => small(most * part))]
   if (name === 'log') return [`≤ 1e${MINUS}4`, '.001', '.01', '.1', '1']
   if (name === 'row') return ['0', '', 'half', '', 'row’s largest']
   if (name === 'rank') return ['least', '', 'median', '', 'most']
   return ['0', '.25', '.5', '.75', '1']
 }
 
-/** What a colour means. @param {ScaleName} name */
-export function meaning(name) {
+/** What a colour means. @param {ScaleName} name @param {string} [what] */
+export function meaning(name, what = 'weight') {
   return {
-    linear: 'the weight itself',
+    linear: `the ${what} itself`,
     log: 'one decade a step',
-    row: 'each row by its largest weight',
+    row: `each row by its largest ${what}`,
     rank: 'place among the visible cells; no amounts',
   }[name]
 }

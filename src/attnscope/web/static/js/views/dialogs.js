@@ -22,15 +22,15 @@ export function showKeys(list) {
 }
 
 /**
- * @param {{title: string, head: string, values: Float32Array, word: (at: number) => string, certificate: string}} data values: −1 where not visible
+ * @param {{title: string, head: string, what: string, values: Float32Array, word: (at: number) => string, certificate: string}} data values: −1 where not visible
  */
-export function showTable({ title, head, values, word, certificate }) {
+export function showTable({ title, head, what, values, word, certificate }) {
   const visible = values.filter((value) => value >= 0).length
   const sorted = visible > 512 ? Float32Array.from(values).sort() : null
   const rank = (/** @type {number} */ value) => (sorted ? 1 + sorted.length - upper(sorted, value) : rankIn(value, values))
   const rows = Array.from(values, (value, at) =>
     h('tr', {}, h('td', {}, count(at)), h('td', { class: 'word' }, h('code', { dir: 'auto' }, word(at))), ...(Number.isNaN(value) ? [h('td', {}, '–'), h('td', {}, 'not in this file')] : value >= 0 ? [h('td', {}, weight7(value)), h('td', {}, count(rank(value)))] : [h('td', {}, '0'), h('td', {}, 'not visible')])))
-  const table = h('table', {}, h('thead', {}, h('tr', {}, ...['position', head, 'weight', `rank of ${count(visible)}`].map((text) => h('th', { scope: 'col' }, text)))), h('tbody', {}, ...rows))
+  const table = h('table', {}, h('thead', {}, h('tr', {}, ...['position', head, what, `rank of ${count(visible)}`].map((text) => h('th', { scope: 'col' }, text)))), h('tbody', {}, ...rows))
   dialog(title, h('p', { class: 'small dim' }, certificate), h('div', { class: 'table', tabindex: '0' }, table))
 }
 

@@ -5,7 +5,7 @@ import { count, weight } from '../pure/number.js'
 import { meaning, ticks } from '../pure/scale.js'
 
 /** @typedef {import("../types.js").ColourMap} ColourMap @typedef {import("../types.js").ScaleName} ScaleName */
-/** @typedef {{scale: ScaleName, map: ColourMap, hide: boolean, held: number|null, site: import("../types.js").Site, window: boolean, written: number|null}} Data held: share of the head's weight in its first column; written: the first row that the model wrote */
+/** @typedef {{scale: ScaleName, map: ColourMap, hide: boolean, held: number|null, site: import("../types.js").Site, window: boolean, written: number|null, what: string, most: number|null, about: string}} Data what, most: the numbers shown, and the largest colour where it is not 1; about: of the picture; held: share of the head's weight in its first column; written: the first row that the model wrote */
 
 /** @param {HTMLElement} el @param {{hide: (hide: boolean) => void}} on */
 export function mount(el, on) {
@@ -23,10 +23,10 @@ export function mount(el, on) {
   let drawn = null
   return {
     /** @param {Data} data */
-    update({ scale, map, hide, held, site, window: part, written }) {
+    update({ scale, map, hide, held, site, window: part, written, what, most, about }) {
       if (drawn !== map) paintRamp(ramp, map)
       drawn = map
-      put(marks, ...ticks(scale).map((tick) => h('span', {}, tick)))
+      put(marks, ...ticks(scale, most).map((tick) => h('span', {}, tick)))
       if (box.checked !== hide) box.checked = hide
       attr(box, 'aria-describedby', hide ? 'hidden-note' : null)
       put(key, h('i', { class: 'hatch' }), site.causal ? 'future: exactly 0' : 'not visible: exactly 0')
@@ -36,8 +36,8 @@ export function mount(el, on) {
       put(mark, ...(written === null ? [] : [h('i', { class: 'rule' }), `written from ${count(written)} on`]))
       mark.hidden = written === null
       const share = held === null ? '' : `It holds ${weight(held)} of this head’s weight. `
-      say(means, meaning(scale) + (scale === 'rank' && part ? ', of this window' : ''))
-      say(note, hide ? `${share}The others are shown as they are, not rescaled.` : '')
+      say(means, meaning(scale, what) + (part && (scale === 'rank' || most !== null) ? ', of this window' : ''))
+      say(note, [about, hide ? `${share}The others are shown as they are, not rescaled.` : ''].filter(Boolean).join(' '))
       note.id = 'hidden-note'
     },
     destroy() {},

@@ -15,9 +15,9 @@ import { mountTip } from './tip.js'
 /** @typedef {{label: string, name: string, spoken: string, faint: boolean}} Word what stands for a token; name and spoken are "" where it is known by its position alone */
 /** @typedef {{i: number, j: number}} Place */
 /**
- * weights holds the cells of rows x columns alone, −1 where not visible; rank is null while the row of a query is not known.
+ * weights holds the cells of rows x columns alone, −1 where not visible; values: what is drawn in their place, weight times value, with its name; rank is null while the row of a query is not known.
  * @typedef {{title: string, rows: Span, columns: Span, totalRows: number, totalColumns: number, weights: Float32Array,
- *   scale: import("../types.js").Scale, scaleName: string, map: ColourMap, page: number, hide: boolean, i: number, j: number|null,
+ *   values: {name: string, spoken: string, of: Float32Array}|null, scale: import("../types.js").Scale, scaleName: string, map: ColourMap, page: number, hide: boolean, i: number, j: number|null,
  *   edge: number, sink: boolean, down: import("./marks.js").Along, across: import("./marks.js").Along,
  *   query: (i: number) => Word, key: (j: number) => Word, sides: Sides, rank: (i: number, j: number) => {rank: number, of: number}|null}} Data
  */
@@ -117,7 +117,7 @@ class Heatmap {
     this.sink.update(data.sink ? (data.sides.sink ?? null) : null, data.rows, this.#layout, { scale: data.scale, map: data.map.pixels, page: data.page })
     this.#drawSides(data, this.#layout)
     this.#drawChoice(data, this.#layout)
-    attr(this.plane, 'aria-label', `Weights of ${data.title}`)
+    attr(this.plane, 'aria-label', `${data.values ? data.values.name.replace('weight', 'Weight') : 'Weights'} of ${data.title}`)
     attr(this.plane, 'aria-rowcount', data.totalRows)
     attr(this.plane, 'aria-colcount', data.totalColumns)
     this.#point(this.#hover && this.#inside(this.#hover) ? this.#hover : null)
@@ -125,12 +125,12 @@ class Heatmap {
 
   /** @param {Data} data @param {Layout} layout */
   #paint(data, layout) {
-    const now = [data.weights, data.scaleName, data.map, data.page, data.hide, data.edge, data.sides, layout.cell, devicePixelRatio]
+    const now = [data.values?.of ?? data.weights, data.scaleName, data.map, data.page, data.hide, data.edge, data.sides, layout.cell, devicePixelRatio]
     if (now.every((part, at) => part === this.#painted[at])) return
     this.#painted = now
     const ratio = devicePixelRatio
     const { pixels, width, height } = paintCells(
-      { weights: data.weights, rows: data.rows.size, columns: data.columns.size, firstRow: data.rows.start },
+      { weights: data.values?.of ?? data.weights, rows: data.rows.size, columns: data.columns.size, firstRow: data.rows.start },
       { cell: layout.cell, gap: layout.gap, ratio },
       { scale: data.scale, map: data.map.pixels, page: data.page, hidden: data.hide && data.columns.start === 0 ? 0 : -1, edge: data.edge },
     )
@@ -162,7 +162,7 @@ class Heatmap {
     css(this.ring, { left: x, top: y, width: size, height: size })
     attr(this.line, 'aria-rowindex', i + 1)
     attr(this.cell, 'aria-colindex', j + 1)
-    say(this.cell, cellSentence({ i, j, query: data.query(i).spoken, key: data.key(j).spoken, weight: this.#weightAt({ i, j }), ...(data.rank(i, j) ?? {}) }))
+    say(this.cell, cellSentence({ i, j, query: data.query(i).spoken, key: data.key(j).spoken, weight: this.#weightAt({ i, j }, data.values?.of), what: data.values?.spoken, ...(data.rank(i, j) ?? {}) }))
   }
 
   /** Shows what is pointed at, or by keyboard and touch what is chosen. @param {Place|null} at */
@@ -184,7 +184,7 @@ class Heatmap {
     }
     const { i, j } = target
     const place = data.rank(i, j)
-    const words = { title: data.title, i, j, query: data.query(i).name, key: data.key(j).name, weight: this.#weightAt(target), rank: place?.rank ?? null, of: place?.of ?? null }
+    const words = { title: data.title, i, j, query: data.query(i).name, key: data.key(j).name, weight: this.#weightAt(target), value: data.values && { name: data.values.name, amount: this.#weightAt(target, data.values.of) }, rank: place?.rank ?? null, of: place?.of ?? null }
     const plane = { width: this.plane.offsetWidth, height: this.plane.offsetHeight }
     this.tip.show(words, this.#touch ? null : { x, y, cell, plane, origin: { left: this.plane.offsetLeft, top: this.plane.offsetTop } })
   }
@@ -200,11 +200,11 @@ class Heatmap {
     return this.#data !== null && holds(this.#data.rows, i) && holds(this.#data.columns, j)
   }
 
-  /** NaN outside the window. @param {Place} at */
-  #weightAt(at) {
+  /** NaN outside the window. @param {Place} at @param {Float32Array} [of] */
+  #weightAt(at, of) {
     if (!this.#data || !this.#inside(at)) return NaN
     const { rows, columns, weights } = this.#data
-    return weights[(at.i - rows.start) * columns.size + at.j - columns.start]
+    return (of ?? weights)[(at.i - rows.start) * columns.size + at.j - columns.start]
   }
 
   /** @param {MouseEvent} event @returns {Place|null} */

@@ -7,6 +7,7 @@ import { count, fixed, limit, two } from '../pure/number.js'
 import { isPaddedRow, isPadding, sidesOf } from '../pure/places.js'
 import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure/scale.js'
 import { strongest } from '../pure/selection.js'
+import { aboutOf, nameOf, spokenOf, times } from '../pure/values.js'
 import { isSite, listed, longName, nearest } from '../pure/sites.js'
 import { CALM } from '../session.js'
 import { card, showProgress } from './card.js'
@@ -21,11 +22,11 @@ import { mountSeg } from './seg.js'
 /** @typedef {{result: Result, numbers: Numbers, at: Site|Missing|null, head: number, i: number, j: number|null, state: State, look: import("../look.js").Look}} Data */
 /**
  * What the other views need of the picture: the weights of the chosen row or column, their colour's place on the map, the key its row looks at most.
- * @typedef {{site: Site, values: Float32Array|null, place: (weight: number, token: number) => number, best: number, sink: number|null,
+ * @typedef {{site: Site, values: Float32Array|null, what: string, place: (weight: number, token: number) => number, best: number, sink: number|null,
  *   query: (i: number) => Word, key: (j: number) => Word}} Seen
  */
 /**
- * @typedef {{chooseCell: (i: number, j: number, how: "pointer"|"key") => void, leave: () => void, scale: (scale: import("../types.js").ScaleName) => void,
+ * @typedef {{chooseCell: (i: number, j: number, how: "pointer"|"key") => void, leave: () => void, scale: (scale: import("../types.js").ScaleName) => void, values: (values: boolean) => void,
  *   hide: (hide: boolean) => void, chooseHead: (site: Site, head: number) => void, offer: (text: string) => void, again: () => void, cancel: () => void, draw: () => void}} On
  */
 
@@ -48,9 +49,10 @@ class Picture {
     this.facts = mountFacts()
     this.scales = mountSeg('Colour scale', SCALES.map((value) => ({ value, text: value })), on.scale)
     const [map, foot] = [h('div', { class: 'map-box' }), h('div', { class: 'foot' })]
+    this.kinds = mountSeg('What is drawn', [{ value: 'weights', text: 'weight' }, { value: 'values', text: 'weight × value' }], (kind) => on.values(kind === 'values'))
     this.body = h('div', { class: 'map-body' }, map, foot)
     this.cards = h('div', { class: 'cards', hidden: true })
-    put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.scales.el)), this.facts.el, this.body, this.cards)
+    put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.kinds.el, this.scales.el)), this.facts.el, this.body, this.cards)
     this.heatmap = mountHeatmap(map, {
       choose: on.chooseCell,
       leave: on.leave,
@@ -118,27 +120,33 @@ class Picture {
     if (!weights || !sides || !row) return null
     if (state.way === 'by' && j !== null && !line) return null
     this.#window = { rows, columns }
-    const scale = this.#scale(data, of, weights, columns.size, rows.start, sides)
+    const lengths = (state.values && sides.length) || null
+    const values = lengths && { name: nameOf(site), spoken: spokenOf(site), of: times(weights, lengths, columns.start, columns.size) }
+    const { scale, most } = this.#scale(data, of, values?.of ?? weights, columns.size, rows.start, sides, lengths)
+    const rowOf = (/** @type {Float32Array|undefined} */ given) => (given && lengths ? times(given, lengths, 0) : given)
     const [query, key] = [wordOf(down), wordOf(across)]
     this.#show(`${longName(site, result)} · Head ${head}`, this.#about(site, head, rows, columns), true)
     this.scales.update(state.scale)
+    this.kinds.update(state.values ? 'values' : 'weights')
     this.heatmap.update({
-      title: this.#title, rows, columns, totalRows: site.tq, totalColumns: site.tk, weights, scale, scaleName: state.scale, map: look.map, page: look.page,
+      title: this.#title, rows, columns, totalRows: site.tq, totalColumns: site.tk, weights, values, scale, scaleName: state.scale, map: look.map, page: look.page,
       edge: ['causal', 'everything'].includes(site.sight.form) ? 0 : look.edge, sink: site.sinks,
       down: { padded: (r) => isPaddedRow(site, r), generated: down.generated },
       across: { padded: (c) => isPadding(site, c), generated: same ? across.generated : null },
-      hide: state.hide, i, j, query, key, sides, rank: (r, c) => rankOf(numbers.row(of, r), c),
+      hide: state.hide, i, j, query, key, sides, rank: (r, c) => rankOf(rowOf(numbers.row(of, r)), c),
     })
     const total = sides.received.reduce((sum, amount) => sum + amount, 0)
-    this.foot.update({ scale: state.scale, map: look.map, hide: state.hide, held: total > 0 ? sides.received[0] / total : null, site, window: rows.size < site.tq, written: down.generated })
+    this.foot.update({ scale: state.scale, map: look.map, hide: state.hide, held: total > 0 ? sides.received[0] / total : null, site, window: rows.size < site.tq, written: down.generated, what: values?.name ?? 'weight', most, about: state.values ? aboutOf(site) : '' })
     const place = (/** @type {number} */ weight, /** @type {number} */ token) => scale(weight, state.way === 'at' ? i : token)
-    return { site, values: line ?? null, place, best: strongest(row, i), sink: sides.sink?.[i] || null, query, key }
+    const along = line && lengths ? (state.way === 'at' ? times(line, lengths, 0) : times(line, lengths, j ?? i, 1)) : line
+    return { site, values: along ?? null, what: values?.name ?? 'weight', place, best: strongest(row, i), sink: sides.sink?.[i] || null, query, key }
   }
 
-  /** @param {Data} data @param {{site: Site, head: number}} of @param {Float32Array} block @param {number} width @param {number} first @param {Sides} sides */
-  #scale({ state, numbers }, of, block, width, first, sides) {
-    const all = numbers.whole(of)
-    const own = sides.largest ?? (all ? largestOfRows(all, of.site.tk) : null)
+  /** @param {Data} data @param {{site: Site, head: number}} of @param {Float32Array} block @param {number} width @param {number} first @param {Sides} sides @param {Float32Array|null} lengths where weight times value is drawn */
+  #scale({ state, numbers }, of, block, width, first, sides, lengths) {
+    const whole = numbers.whole(of)
+    const all = whole && lengths ? times(whole, lengths, 0, of.site.tk) : whole
+    const own = (lengths ? null : sides.largest) ?? (all ? largestOfRows(all, of.site.tk) : null)
     const part = own ? null : largestOfRows(block, width)
     const largest = (/** @type {number} */ row) => (own ? own[row] : (part?.[row - first] ?? 1))
     const source = all ?? block
@@ -147,7 +155,8 @@ class Picture {
       this.#sorted.set(source, known)
       return known
     }
-    return makeScale(state.scale, { largest, sorted })
+    const most = lengths ? (own ?? part ?? new Float32Array()).reduce((high, value) => Math.max(high, value), 0) : null
+    return { scale: makeScale(state.scale, { largest, sorted, most: most ?? 1 }), most }
   }
 
   /** @param {Site} site @param {number} head @param {Span} rows @param {Span} columns */
@@ -215,7 +224,7 @@ class Picture {
     this.#title = title || 'Head'
     put(this.heading, this.#title)
     put(this.about, about)
-    this.scales.el.hidden = !picture
+    this.scales.el.hidden = this.kinds.el.hidden = !picture
     this.body.hidden = !picture
     this.cards.hidden = picture
   }
@@ -233,7 +242,7 @@ class Picture {
     const at = way === 'at' ? i : (j ?? i)
     const who = `${(way === 'at' ? seen.query : seen.key)(at).name} ${count(at)}`.trim()
     const word = (/** @type {number} */ k) => (way === 'at' ? seen.key : seen.query)(k).name
-    return { title: `${this.#title}: ${way === 'at' ? `where ${who} looks` : `who looks at ${who}`}`, head: way === 'at' ? 'key' : 'query', values: seen.values, word, certificate: certificateWords(seen.site, head) }
+    return { title: `${this.#title}: ${way === 'at' ? `where ${who} looks` : `who looks at ${who}`}`, head: way === 'at' ? 'key' : 'query', what: seen.what, values: seen.values, word, certificate: certificateWords(seen.site, head) }
   }
 
   /** @param {import("../types.js").Token[]} tokens px of the longest label */

@@ -5,8 +5,8 @@ import { tipPlace } from '../pure/layout.js'
 import { count, weight7 } from '../pure/number.js'
 
 /**
- * weight is under 0 where the cell is not visible; rank is null while the row is not known.
- * @typedef {{title: string, i: number, j: number, query: string, key: string, weight: number, rank: number|null, of: number|null}} TipData
+ * weight is under 0 where the cell is not visible; value: what is shown in its place, weight times value, and its name; rank is null while the row is not known.
+ * @typedef {{title: string, i: number, j: number, query: string, key: string, weight: number, value: {name: string, amount: number}|null, rank: number|null, of: number|null}} TipData
  */
 
 /** @param {HTMLElement} el */
@@ -32,15 +32,16 @@ export function mountTip(el) {
 }
 
 /** @param {TipData} data */
-function content({ title, i, j, query, key, weight, rank, of }) {
+function content({ title, i, j, query, key, weight, value, rank, of }) {
   const visible = weight >= 0
   return [
     h('div', { class: 'dim' }, title),
-    h('b', {}, visible ? weight7(weight) : '0'),
-    visible ? null : h('span', { class: 'dim' }, ' not visible'),
+    h('b', {}, visible ? weight7(value ? value.amount : weight) : '0'),
+    visible ? (value && h('span', { class: 'dim' }, ` ${value.name}`)) : h('span', { class: 'dim' }, ' not visible'),
     h('dl', {},
       h('dt', {}, 'query i'), h('dd', {}, `${count(i)} `, code(query)),
       h('dt', {}, 'key j'), h('dd', {}, `${count(j)} `, code(key)),
+      ...(value && visible ? [h('dt', {}, 'weight'), h('dd', {}, weight7(weight))] : []),
       h('dt', {}, 'in its row'), h('dd', {}, visible && rank && of ? `${count(rank)} of ${count(of)}` : '–')),
   ]
 }

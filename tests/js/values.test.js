@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+
+import { makeScale, ticks } from '../../src/attnscope/web/static/js/pure/scale.js'
+import { sections } from '../../src/attnscope/web/static/js/pure/receipt.js'
+import { aboutOf, nameOf, times } from '../../src/attnscope/web/static/js/pure/values.js'
+
+const lengths = Float32Array.of(2, 0.5, 3)
+
+test('each weight is multiplied by the length of its own key, and what is not visible stays so', () => {
+  const block = Float32Array.of(0.25, -1, 0.75, 0.1)
+  assert.deepEqual([...times(block, lengths, 1, 2)], [0.125, -1, 0.375, Math.fround(Math.fround(0.1) * 3)])
+  assert.deepEqual([...times(Float32Array.of(1, 1, 1), lengths, 0)], [2, 0.5, 3])
+  assert.deepEqual([...times(Float32Array.of(0.5, -1), lengths, 2, 1)], [1.5, -1])
+})
+
+test('the same weights give the same array, others another', () => {
+  const block = Float32Array.of(0.5, 0.5)
+  assert.equal(times(block, lengths, 0, 2), times(block, lengths, 0, 2))
+  assert.notDeepEqual(times(block, lengths, 1, 2), times(block, lengths, 0, 2))
+})
+
+test('colours reach to the largest of the head, and the legend says how much that is', () => {
+  const head = { largest: () => 4, sorted: () => new Float32Array(), most: 8 }
+  assert.equal(makeScale('linear', head)(2, 0), 0.25)
+  assert.equal(makeScale('log', head)(8, 0), 1)
+  assert.equal(makeScale('log', head)(0.0008, 0), 0)
+  assert.deepEqual(ticks('linear', 8), ['0', '2.00', '4.00', '6.00', '8.00'])
+  assert.deepEqual(ticks('linear'), ['0', '.25', '.5', '.75', '1'])
+})
+
+test('a head without W_O says what its lengths are of, and one of which nothing is known why', () => {
+  const site = (/** @type {string|null} */ through, /** @type {string|null} */ why) => /** @type {any} */ ({ lengths: { through, why } })
+  assert.equal(nameOf(site('o_proj', null)), 'weight × |v W_O|')
+  assert.equal(nameOf(site(null, null)), 'weight × |v|')
+  assert.equal(aboutOf(site(null, 'a gate came between')), 'No second picture: a gate came between.')
+})
+
+test('the receipt ends with what the key adds after W_O, where that is known', () => {
+  const cell = { terms: [1], q: [1], k: [1], d: 1, products: 1, scale: 1, scaled: 1, softcap: null, capped: null, bias: null, visible: true, why: '', score: 1, peak: 1, logsum: 0.7, lse: 1.7, shown: 0.5, i: 1, j: 0, row_keys: 2, sink: null, value: 4, mix: 2 }
+  const value = (/** @type {number|null} */ length) => sections(/** @type {any} */ ({ ...cell, length }))[3]
+  assert.equal(value(3).result, '1.5000')
+  assert.equal(value(3).lines.length, 2)
+  assert.equal(value(null).result, '2.0000')
+})
