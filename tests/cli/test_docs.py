@@ -16,7 +16,9 @@ from attnscope.web.app import PAGES
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.comparing import Comparing, compare_routes
 from attnscope.web.heads import heads_routes
+from attnscope.web.knocking import KnockRoom, knock_routes
 from attnscope.web.lesson import lesson_routes
+from attnscope.web.maps import MapRoom, map_routes
 from attnscope.web.measuring import Measuring, measure_routes
 from attnscope.web.routes import api_routes
 from attnscope.web.saving import saving_routes
@@ -64,7 +66,9 @@ def test_every_route_is_in_the_docs() -> None:
     routers = [
         api_routes(catalogue, worker),
         saving_routes(worker),
-        compare_routes(Comparing(worker)),
+        compare_routes(Comparing(worker, catalogue)),
+        map_routes(worker, MapRoom(worker)),
+        knock_routes(worker, KnockRoom(worker, catalogue)),
         heads_routes(Surveys(catalogue)),
         lesson_routes(),
         measure_routes(Measuring()),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -46,3 +48,39 @@ def test_heads_are_ranked_and_a_place_can_be_linked(explore: Explore, two: str) 
     explore.page.goto(link)
     explore.settle(".pictures canvas[width]")
     assert explore.texts(".here .big") == shown
+
+
+def test_a_long_comparison_tells_how_far_it_is_and_can_be_cancelled(explore: Explore, two: str) -> None:
+    """The server's answers are held back: whatever this machine's speed, the comparison is under way."""
+    state = {"id": "x", "state": "running", "step": "layers.1.attention, head 0", "done": 2, "total": 8}
+    held = json.dumps(state | {"error": None, "seconds_left": None})
+    stopped: list[str] = []
+
+    def hold(route: Any) -> None:
+        if route.request.method == "DELETE":
+            stopped.append(route.request.url)
+        route.fulfill(status=200, content_type="application/json", body=held)
+
+    explore.page.route("**/api/comparisons/*", hold)
+    explore.page.goto(f"{two}/compare")
+    explore.page.wait_for_selector(".three .prog")
+    assert "layers.1.attention, head 0" in explore.text(".three .card")
+    assert explore.page.locator("#save").is_disabled()
+    explore.page.get_by_role("button", name="Cancel").click()
+    explore.page.wait_for_selector("text=The comparison was cancelled")
+    assert len(stopped) == 1
+    explore.page.unroute("**/api/comparisons/*")
+    explore.page.get_by_role("button", name="Compare", exact=True).click()
+    explore.page.wait_for_selector(".ranks tbody tr")
+    assert explore.text(".three h2").startswith("Layer ")
+
+
+def test_the_list_and_the_picture_are_saved(explore: Explore, two: str) -> None:
+    explore.page.goto(f"{two}/compare?by=largest")
+    explore.page.wait_for_selector(".ranks tbody tr")
+    explore.settle(".pictures canvas[width]")
+    explore.page.locator("#save").click()
+    for form, begins in (("CSV", b"# attnscope {"), ("PNG", b"\x89PNG")):
+        with explore.page.expect_download() as saved:
+            explore.page.get_by_role("button", name=form, exact=True).click()
+        assert saved.value.path().read_bytes().startswith(begins)

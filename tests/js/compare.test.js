@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { format, parse, pixelsOf, placeOf, signed } from '../../src/attnscope/web/static/js/pure/compare.js'
+import { format, parse, pixelsOf, placeOf, roleColour, rolesOf, signed } from '../../src/attnscope/web/static/js/pure/compare.js'
 import { weight } from '../../src/attnscope/web/static/js/pure/number.js'
 
 test('every state of Compare comes back from its own link', () => {
@@ -29,4 +29,12 @@ test('what has no fellow and what is not visible have pixels of their own', () =
 
 test('the sign of a difference is written', () => {
   assert.deepEqual([0.25, -0.25, 0].map((x) => signed(x, weight)), ['+.250', '−.250', '0'])
+})
+
+test('a pixel says who speaks at its first place', () => {
+  const slot = (/** @type {string|null} */ role) => ({ a: role === null ? null : { at: 0, text: '', role }, b: { at: 0, text: '', role: 'user' } })
+  assert.deepEqual(rolesOf([slot('system'), slot('user'), slot(null)], 1), ['system', 'user', 'user'])
+  assert.deepEqual(rolesOf([slot('system'), slot('user'), slot(null)], 2), ['system', 'user'])
+  assert.notEqual(roleColour('user'), roleColour('assistant'))
+  assert.equal(roleColour('narrator'), roleColour('chorus'))
 })

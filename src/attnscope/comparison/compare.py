@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +121,8 @@ def compare(
     a, b: recordings or their folders.   align: "position", "token", "text" (tokens of two tokenisers put
     together until both end at the same letter), or "auto", which takes the first of position, text and token
     that loses nothing.   pairs: ((layer, head) of a, (layer, head) of b), for models of two shapes.   run,
-    batch: which run and which text; a pair is one for each side.   progress: called with the head, how many
-    are done, and of how many.
+    batch: which run and which text; a pair is one for each side.   progress: called before each
+    block of rows with the head, how many heads are done, and of how many; what it raises ends the comparison.
 
     The difference of two rows is their total variation, half the sum of |a - b|: 0 for equal rows, 1 for
     rows that share nothing. Weight on a key without a fellow counts as difference, and so does what goes to a
@@ -149,10 +150,9 @@ def compared(
     found: dict[HeadDifference, Pair] = {}
     fault: NotKept | Uncertified | None = None
     for done, pair in enumerate(listed):
-        if progress is not None:
-            progress(str(pair), done, len(listed))
+        told = None if progress is None else partial(progress, str(pair), done, len(listed))
         try:
-            found[_difference(pair, aligned.contrast(pair))] = pair
+            found[_difference(pair, aligned.contrast(pair), told)] = pair
         except (NotKept, Uncertified) as error:
             fault = fault or error
             left_out.append(f"{pair}: {error.what}")
@@ -209,8 +209,8 @@ def _place(site: Site) -> tuple[Any, ...]:
     return site.stack, site.kind, site.tq, site.tk, site.offset, site.segment
 
 
-def _difference(pair: Pair, contrast: Contrast) -> HeadDifference:
-    rows = contrast.distances()
+def _difference(pair: Pair, contrast: Contrast, told: Callable[[], object] | None) -> HeadDifference:
+    rows = contrast.distances(told)
     known = ~rows.distance.isnan()
     distance, lost = rows.distance[known], rows.lost[:, known].mean(dim=1)
     slot = int(rows.slots[known][distance.argmax()]) if len(distance) else None

@@ -8,7 +8,7 @@ fellow counts as difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,12 +63,17 @@ class Contrast:
     rows: Alignment
     cols: Alignment
 
-    def distances(self) -> RowDistances:
-        """The distance of every pair of matched rows, by blocks: the memory grows with the length."""
+    def distances(self, walked: Callable[[], object] | None = None) -> RowDistances:
+        """The distance of every pair of matched rows, by blocks: the memory grows with the length.
+
+        walked: called before each block; what it raises ends the walk.
+        """
         paired = self.rows.matched.nonzero()[:, 0]
         found, lost = [torch.zeros(0, dtype=torch.float64)], [torch.zeros(2, 0, dtype=torch.float64)]
         both = self.cols.matched
         for slots in self._blocks(paired.tolist()):
+            if walked is not None:
+                walked()
             (a, rest_a), (b, rest_b) = (side.of_slots(slots) for side in self._sides)
             distance = ((a - b).abs().sum(dim=1) + (rest_a - rest_b).abs()) / 2
             blind = (a == 0).all(dim=1) & (b == 0).all(dim=1) & (rest_a == 1) & (rest_b == 1)

@@ -45,13 +45,15 @@ def create_app(
     """
     worker, measuring = Worker(catalogue, kept_bytes=kept_bytes), Measuring()
     room, knocking, surveys = MapRoom(worker), KnockRoom(worker, catalogue), Surveys(catalogue)
+    comparing = Comparing(worker, catalogue)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
         measuring.close()
         room.close()
-        knocking.close()
+        knocking.jobs.close()
+        comparing.jobs.close()
         surveys.close()
         worker.close()
 
@@ -67,7 +69,7 @@ def create_app(
     app.include_router(map_routes(worker, room))
     app.include_router(saving_routes(worker))
     app.include_router(knock_routes(worker, knocking))
-    app.include_router(compare_routes(Comparing(worker)))
+    app.include_router(compare_routes(comparing))
     app.include_router(heads_routes(surveys))
     app.include_router(lesson_routes())
     app.include_router(measure_routes(measuring))

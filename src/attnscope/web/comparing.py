@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +12,23 @@ from starlette.responses import Response
 from torch import Tensor
 
 from attnscope.comparison import Comparison
+from attnscope.comparison.alignment import WAYS
 from attnscope.comparison.compare import compared
 from attnscope.comparison.contrast import Block, Contrast
+from attnscope.comparison.pairing import Pair
 from attnscope.comparison.side import Side
+from attnscope.exports.compared import csv_list, json_list, picture
+from attnscope.models import Look
 from attnscope.models.groups import Groups
-from attnscope.web.numbers import FIXED, number
+from attnscope.models.tokens import shown
+from attnscope.models.turns import turns_of
+from attnscope.recording import Site
+from attnscope.web.catalogue import Catalogue
+from attnscope.web.jobs import Job, Jobs
+from attnscope.web.numbers import FIXED, POLLED, whole
 from attnscope.web.refusals import Json, Refusal
+from attnscope.web.saving import TYPES
+from attnscope.web.wishes import wish
 from attnscope.web.worker import Worker
 
 MOST_CELLS = 2**32
@@ -27,40 +37,48 @@ MOST_CELLS = 2**32
 MOST_PIXELS = 384
 """Pixels along a side of a picture."""
 
-_REMEMBERED = 8
+REMEMBERED = 8
+"""Comparisons that are kept; each holds its two recordings."""
 
-WAYS = ("auto", "position", "token", "text")
+_FILES = ("csv", "json", "png", "svg")
+_WANTED = (
+    'A JSON object {"a": RUN, "b": RUN, "align": "auto"} is wanted, with runs as POST /api/runs gives them'
+)
 
 
 @dataclass(eq=False)
 class Comparing:
-    """The comparisons that were asked for last, each made once."""
+    """The comparisons of finished runs, one under way at a time."""
 
     worker: Worker
-    _known: OrderedDict[tuple[str, str, str], Comparison] = field(default_factory=OrderedDict, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    catalogue: Catalogue
+    jobs: Jobs[Comparison] = field(
+        default_factory=lambda: Jobs("comparison", remembered=REMEMBERED), init=False
+    )
 
-    def of(self, a: str, b: str, how: str) -> Comparison:
-        """Return the comparison of two runs; Refusal where a run is not there, or takes too long."""
+    def submit(self, a: str, b: str, how: str) -> Job[Comparison]:
+        """The job of a comparison; Refusal where a run is not there, or holds too many cells."""
         sides = [self._side(run) for run in (a, b)]
-        key = (a, b, how)
-        with self._lock:
-            if key not in self._known:
-                self._known[key] = compared(sides[0], sides[1], how)
-                while len(self._known) > _REMEMBERED:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(key)
-            return self._known[key]
 
-    def side(self, run: str) -> Side:
-        """Return a finished run as one of two sides."""
-        return self._side(run)
+        def work(job: Job[Comparison]) -> Comparison:
+            return compared(sides[0], sides[1], how, progress=job.advance)
+
+        return self.jobs.submit((a, b, how), work)
+
+    def sizes(self) -> dict[str, int]:
+        """How many cells the recordings on offer hold, by their ids."""
+        found = {}
+        for name, entry in self.catalogue.entries.items():
+            opened = self.catalogue.open(name) if entry.recorded else None
+            if isinstance(opened, Look):
+                found[name] = _count(opened.sites)
+        return found
 
     def _side(self, run: str) -> Side:
         look = self.worker.views(run).look
         if not look.sites:
             raise Refusal(409, "This run holds no call of attention")
-        cells = sum(site.heads * site.tq * site.tk for site in look.sites)
+        cells = _count(look.sites)
         if cells > MOST_CELLS:
             raise Refusal(
                 409,
@@ -71,56 +89,104 @@ class Comparing:
         return Side(look.recording, look.recording.runs[look.run], look.batch)
 
 
+def _count(sites: Sequence[Site]) -> int:
+    """Return the cells of all heads of one text."""
+    return sum(site.heads * site.tq * site.tk for site in sites)
+
+
 def compare_routes(comparing: Comparing) -> APIRouter:
     """Return the routes of comparisons, under /api."""
-    api = APIRouter(prefix="/api")
+    api = APIRouter(prefix="/api/comparisons")
 
-    @api.get("/compare")
-    def ranked(request: Request) -> Json:
-        """The heads of runs a and b by how much they differ."""
-        a, b, how = _asked(request)
-        found = comparing.of(a, b, how)
-        return Json(found.to_dict(), headers=FIXED)
+    @api.get("")
+    def sizes() -> Json:
+        """How many cells a side may have, and how many the recordings have."""
+        return Json({"most": MOST_CELLS, "cells": comparing.sizes()}, headers=POLLED)
 
-    @api.get("/compare/slots")
-    def slots(request: Request) -> Json:
-        """What stands along the rows and columns of a head's picture: tokens of a, of b, or of both."""
-        a, b, how = _asked(request)
-        contrast, pair = _contrast(comparing, request, a, b, how)
-        sides = (comparing.side(a), comparing.side(b))
-        told = {}
-        for name, aligned in (("rows", contrast.rows), ("columns", contrast.cols)):
-            tokens = [side.tokens(site, name) for side, (site, _) in zip(sides, pair.both, strict=True)]
-            told[name] = _slots(tokens, (aligned.a, aligned.b))
-        cells = _cells(contrast)
-        return Json({"cells": cells, "align": contrast.rows.how, **told}, headers=FIXED)
+    @api.post("")
+    async def start(request: Request) -> Json:
+        """Start one of {"a", "b", "align"}, two finished runs."""
+        a, b, how = _asked(await request.body())
+        return Json({"id": comparing.submit(a, b, how).id}, status_code=202, headers=POLLED)
 
-    @api.get("/compare/picture")
-    def picture(request: Request) -> Response:
-        """Three planes over the slots of a head: a, b, and b - a."""
-        a, b, how = _asked(request)
-        contrast, _ = _contrast(comparing, request, a, b, how)
-        cells = _cells(contrast)
-        return _planes(contrast.block() if cells == 1 else contrast.reduced(cells))
+    @api.get("/{comparison}")
+    def state(comparison: str) -> Json:
+        """The state of one."""
+        return Json(comparing.jobs.get(comparison).to_dict(), headers=POLLED)
 
+    @api.delete("/{comparison}")
+    def cancel(comparison: str) -> Json:
+        """Cancel one."""
+        job = comparing.jobs.get(comparison)
+        job.cancel()
+        return Json(job.to_dict(), headers=POLLED)
+
+    @api.get("/{comparison}/heads")
+    def ranked(comparison: str) -> Json:
+        """The heads of both runs by how much they differ."""
+        return Json(comparing.jobs.finished(comparison).to_dict(), headers=FIXED)
+
+    _add_heads(api, comparing)
     return api
 
 
-def _asked(request: Request) -> tuple[str, str, str]:
-    given = request.query_params
-    if "a" not in given or "b" not in given:
-        raise Refusal(400, "Two runs are wanted", wanted="a=RUN&b=RUN, as POST /api/runs gives them")
-    how = given.get("align", "auto")
+def _add_heads(api: APIRouter, comparing: Comparing) -> None:
+    """Add what is told of one head, by its place in the list, and the files."""
+
+    @api.get("/{comparison}/heads/{head}/slots")
+    def slots(comparison: str, head: str) -> Json:
+        """What stands along the rows and columns of a head's picture: tokens of a, of b, or of both."""
+        found = comparing.jobs.finished(comparison)
+        contrast, pair = _contrast(found, head)
+        told = {}
+        for name, aligned in (("rows", contrast.rows), ("columns", contrast.cols)):
+            tokens = [side.tokens(site, name) for side, (site, _) in zip(found.sides, pair.both, strict=True)]
+            told[name] = _slots(tokens, (aligned.a, aligned.b))
+        return Json({"cells": _cells(contrast), "align": contrast.rows.how, **told}, headers=FIXED)
+
+    @api.get("/{comparison}/heads/{head}/picture")
+    def picture_of(comparison: str, head: str) -> Response:
+        """Three planes over the slots of a head: a, b, and b - a."""
+        contrast, _ = _contrast(comparing.jobs.finished(comparison), head)
+        cells = _cells(contrast)
+        return _planes(contrast.block() if cells == 1 else contrast.reduced(cells))
+
+    @api.get("/{comparison}/heads/{head}/export/{form}")
+    def export(comparison: str, head: str, form: str, request: Request) -> Response:
+        """The list as CSV or JSON, or this head with its fellow and the difference as PNG or SVG."""
+        found = comparing.jobs.finished(comparison)
+        given = request.query_params
+        by, scale = given.get("by", "mean"), given.get("scale", "log")
+        if form not in _FILES or by not in ("mean", "largest") or scale not in ("log", "linear"):
+            raise Refusal(
+                404, f"There is no export {form[:20]!r} by {by[:20]!r} in the scale {scale[:20]!r}",
+                wanted=f"One of {', '.join(_FILES)}, by mean or largest, log or linear",
+            )  # fmt: skip
+        contrast, pair = _contrast(found, head)
+        if form in ("csv", "json"):
+            name = f"heads-that-differ.{form}"
+            content = (csv_list(found, by) if form == "csv" else json_list(found, by)).encode()
+        else:
+            name = f"layer-{pair.site_a.layer}-head-{pair.head_a}-difference.{form}"
+            content = picture(found.sides, pair, contrast, form, scale)  # type: ignore[arg-type]
+        sent = {"Content-Disposition": f'attachment; filename="{name}"', **FIXED}
+        return Response(content, media_type=TYPES[form], headers=sent)
+
+
+def _asked(body: bytes) -> tuple[str, str, str]:
+    found = wish(body, _WANTED)
+    a, b, how = found.get("a"), found.get("b"), found.get("align", "auto")
+    if not isinstance(a, str) or not isinstance(b, str):
+        raise Refusal(400, "Two runs are wanted", wanted=_WANTED)
     if how not in WAYS:
-        raise Refusal(400, f"There is no alignment {how[:40]!r}", wanted=f"One of {', '.join(WAYS)}")
-    return given["a"], given["b"], how
+        raise Refusal(400, f"There is no alignment {how!r:.40}", wanted=f"One of {', '.join(WAYS)}")
+    return a, b, how
 
 
-def _contrast(comparing: Comparing, request: Request, a: str, b: str, how: str) -> tuple[Contrast, Any]:
-    found = comparing.of(a, b, how)
+def _contrast(found: Comparison, head: str) -> tuple[Contrast, Pair]:
     if not found.heads:
         raise Refusal(409, "No head could be compared")
-    one = found.heads[number(request, "head", 0, len(found.heads), default=0)]
+    one = found.heads[whole(head, "head", 0, len(found.heads))]
     return found.contrast_of(one), found.pair_of(one)
 
 
@@ -129,12 +195,19 @@ def _cells(contrast: Contrast) -> int:
 
 
 def _slots(tokens: list[Any], groups: tuple[Groups, Groups]) -> list[dict[str, Any]]:
-    """Return each slot with its first position and its text on both sides, None where one has none."""
+    """Return each slot with its first position, its text and who speaks there on both sides, None where one
+    has none.
+    """
     sides = []
     for of, own in zip(tokens, groups, strict=True):
+        roles: list[str | None] = [None] * len(of)
+        for turn in turns_of(of):
+            roles[turn.first : turn.end] = [turn.role] * (turn.end - turn.first)
         sides.append(
             [
-                {"at": places[0], "text": "".join(str(of[at]["text"]) for at in places)} if places else None
+                {"at": places[0], "text": "".join(shown(of[at]) for at in places), "role": roles[places[0]]}
+                if places
+                else None
                 for places in own.places()
             ]
         )

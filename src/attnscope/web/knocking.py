@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Request
 
-from attnscope.errors import AttnscopeError, ServerError
 from attnscope.knocking import Bench, Cut, Knockout
 from attnscope.knocking.cut import HOWS
 from attnscope.knocking.of_text import bench_of, told_of
@@ -20,50 +15,16 @@ from attnscope.models import Look, Subject
 from attnscope.models.again import open_again, why_not_again
 from attnscope.recording import Site
 from attnscope.web.catalogue import Catalogue
+from attnscope.web.jobs import Job, Jobs
 from attnscope.web.numbers import FIXED, POLLED, number, whole
-from attnscope.web.refusals import Json, Refusal, error_fields
-from attnscope.web.runs import Cancelled
+from attnscope.web.refusals import Json, Refusal
 from attnscope.web.wishes import wish
 from attnscope.web.worker import Worker
 
-State = Literal["running", "done", "failed", "cancelled"]
-
-REMEMBERED = 64
 _WANTED = 'A JSON object {"site": 3, "head": 5, "i": 12, "j": 4, "how": "renormalise"} is wanted'
-_log = logging.getLogger(__name__)
 
-
-@dataclass(eq=False)
-class Job:
-    """One knock-out: its thread writes it, requests read it."""
-
-    id: str
-    run: str
-    cut: Cut
-    state: State = "running"
-    step: tuple[str, int, int] = ("Waiting for the one before", 0, 4)
-    error: dict[str, Any] | None = None
-    subject: Subject | None = None
-    found: Knockout | None = None
-
-    def advance(self, text: str, done: int, total: int) -> None:
-        """Tell how far it is; raises Cancelled where someone cancelled it."""
-        if self.state != "running":
-            raise Cancelled
-        self.step = (text, done, total)
-
-    def cancel(self) -> None:
-        """Leave it at its next call of attention; one that has ended stays as it is."""
-        if self.state == "running":
-            self.state = "cancelled"
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the page polls."""
-        text, done, total = self.step
-        return {
-            "id": self.id, "state": self.state, "step": text, "done": done, "total": total,
-            "error": self.error, "seconds_left": None,
-        }  # fmt: skip
+Found = tuple[Subject, Knockout]
+"""A knock-out with the model that was on the bench."""
 
 
 @dataclass(eq=False)
@@ -72,10 +33,8 @@ class KnockRoom:
 
     worker: Worker
     catalogue: Catalogue
-    _jobs: OrderedDict[str, Job] = field(default_factory=OrderedDict, init=False)
+    jobs: Jobs[Found] = field(default_factory=lambda: Jobs("knock-out"), init=False)
     _bench: tuple[str, Subject, Bench] | None = field(default=None, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _turn: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def why_not(self, run: str, site: Site) -> str | None:
         """Why nothing of a site can be taken out; None where it can be tried."""
@@ -87,75 +46,30 @@ class KnockRoom:
         recorded = self.catalogue.recorded(self.worker.get(run).model)
         return why_not_again(views.look) if recorded else None
 
-    def submit(self, run: str, cut: Cut) -> Job:
+    def submit(self, run: str, cut: Cut) -> Job[Found]:
         """The job of a knock-out, a new one unless the same is under way or done."""
-        key = hashlib.sha256(repr((run, cut)).encode()).hexdigest()[:20]
-        with self._lock:
-            job = self._jobs.get(key)
-            if job is None or job.state in ("failed", "cancelled"):
-                job = self._jobs[key] = Job(key, run, cut)
-                thread = threading.Thread(target=self._work, args=(job,), name="attnscope-knock", daemon=True)
-                thread.start()
-            self._jobs.move_to_end(key)
-            while len(self._jobs) > REMEMBERED:
-                self._jobs.popitem(last=False)[1].cancel()
-            return job
 
-    def get(self, run: str, key: str) -> Job:
-        """A job by its id; Refusal 404 where it is unknown or was let go."""
-        with self._lock:
-            job = self._jobs.get(key)
-        if job is None or job.run != run:
-            raise Refusal(
-                404, "This knock-out is not held any more",
-                wanted=f"The last {REMEMBERED} are kept while the app runs", hint="Ask for it again",
-            )  # fmt: skip
-        return job
+        def work(job: Job[Found]) -> Found:
+            job.advance("Opening the model", 0, 4)
+            with self.catalogue.alone:
+                subject, bench = self._bench_of(run, job)
+                return subject, bench.without(cut)
 
-    def close(self) -> None:
-        """Stop every one."""
-        with self._lock:
-            for job in self._jobs.values():
-                job.cancel()
+        return self.jobs.submit((run, cut), work, owner=run)
 
-    def _work(self, job: Job) -> None:
-        try:
-            with self._turn:
-                job.advance("Opening the model", 0, 4)
-                with self.catalogue.alone:
-                    job.subject, bench = self._bench_of(job)
-                    job.found = bench.without(job.cut)
-            job.advance("Done", 4, 4)
-            job.state = "done"
-        except Cancelled:
-            job.cancel()
-        except AttnscopeError as error:
-            _fail(job, error)
-        except MemoryError:
-            _fail(job, ServerError("This machine ran out of memory", hint="Try a shorter text"))
-        except Exception as error:
-            _log.exception("A knock-out failed")
-            what = f"The knock-out met something it did not expect ({type(error).__name__})"
-            _fail(job, ServerError(what, hint="The terminal in which attnscope runs says more"))
-
-    def _bench_of(self, job: Job) -> tuple[Subject, Bench]:
+    def _bench_of(self, run: str, job: Job[Found]) -> tuple[Subject, Bench]:
         """The model with its text; the last one stays on the bench, so that its next knock-out is one run."""
-        if self._bench is not None and self._bench[0] == job.run:
+        if self._bench is not None and self._bench[0] == run:
             _, subject, bench = self._bench
             bench.progress = job.advance
             return subject, bench
         self._bench = None  # two answers of a large vocabulary are not held beside two others
-        run = self.worker.get(job.run)
-        opened = self.catalogue.open(run.model)
-        subject, text = open_again(opened) if isinstance(opened, Look) else (opened, run.text)
+        held = self.worker.get(run)
+        opened = self.catalogue.open(held.model)
+        subject, text = open_again(opened) if isinstance(opened, Look) else (opened, held.text)
         bench = bench_of(subject, text, progress=job.advance)
-        self._bench = (job.run, subject, bench)
+        self._bench = (run, subject, bench)
         return subject, bench
-
-
-def _fail(job: Job, error: AttnscopeError) -> None:
-    if job.state == "running":
-        job.error, job.state = error_fields(error), "failed"
 
 
 def _sentence(reason: str) -> str:
@@ -184,25 +98,22 @@ def knock_routes(worker: Worker, room: KnockRoom) -> APIRouter:
     @api.get("/runs/{run}/knockouts/{knockout}")
     def state(run: str, knockout: str) -> Json:
         """The state of one."""
-        return Json(room.get(run, knockout).to_dict(), headers=POLLED)
+        return Json(room.jobs.get(knockout, owner=run).to_dict(), headers=POLLED)
 
     @api.delete("/runs/{run}/knockouts/{knockout}")
     def cancel(run: str, knockout: str) -> Json:
         """Cancel one."""
-        job = room.get(run, knockout)
+        job = room.jobs.get(knockout, owner=run)
         job.cancel()
         return Json(job.to_dict(), headers=POLLED)
 
     @api.get("/runs/{run}/knockouts/{knockout}/next")
     def told(run: str, knockout: str, request: Request) -> Json:
         """What a finished one tells: how far the answer moved, and the likeliest tokens after position i."""
-        job = room.get(run, knockout)
-        if job.found is None or job.subject is None:
-            raise Refusal(409, f"This knock-out is {job.state}", wanted="Only a finished one can be told of")
-        at = job.found.position()
-        i = number(request, "i", 0, job.found.positions, default=at)
+        subject, found = room.jobs.finished(knockout, owner=run)
+        i = number(request, "i", 0, found.positions, default=found.position())
         top = number(request, "top", 0, 51, default=8)
-        return Json(told_of(job.subject, job.found, i, top=top), headers=FIXED)
+        return Json(told_of(subject, found, i, top=top), headers=FIXED)
 
     return api
 

@@ -96,14 +96,29 @@ export const stopKnockout = (run, id) => ask(`runs/${run}/knockouts/${id}`, { me
 /** @param {string} run @param {string} id @param {number|null} i the position after which is told what is expected @returns {Promise<import("./types.js").Knocked>} */
 export const knocked = async (run, id, i) => (await ask(`runs/${run}/knockouts/${id}/next?top=8${i === null ? '' : `&i=${i}`}`)).json()
 
-/** The heads of two runs by how much they differ. @param {string} a @param {string} b @param {string} align @returns {Promise<import("./types.js").Ranked>} */
-export const compared = async (a, b, align) => (await ask(`compare?a=${a}&b=${b}&align=${align}`)).json()
+/** How many cells a side of a comparison may have, and how many the recordings have. @returns {Promise<{most: number, cells: Record<string, number>}>} */
+export const comparable = async () => (await ask('comparisons')).json()
 
-/** What stands in the slots of a head. @param {string} a @param {string} b @param {string} align @param {number} head its place in the list @returns {Promise<import("./types.js").Slots>} */
-export const comparedSlots = async (a, b, align, head) => (await ask(`compare/slots?a=${a}&b=${b}&align=${align}&head=${head}`)).json()
+/** @param {string} a @param {string} b two finished runs @param {string} align @returns {Promise<{id: string}>} */
+export const compare = async (a, b, align) => (await ask('comparisons', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ a, b, align }) })).json()
 
-/** Both heads and their difference, (3, rows, columns). @param {string} a @param {string} b @param {string} align @param {number} head */
-export const comparedPlanes = (a, b, align, head) => blockOf(`compare/picture?a=${a}&b=${b}&align=${align}&head=${head}`)
+/** @param {string} id @returns {Promise<import("./types.js").Progress>} */
+export const comparison = async (id) => (await ask(`comparisons/${id}`)).json()
+
+/** @param {string} id */
+export const stopComparison = (id) => ask(`comparisons/${id}`, { method: 'DELETE' })
+
+/** The heads of both by how much they differ. @param {string} id @returns {Promise<import("./types.js").Ranked>} */
+export const compared = async (id) => (await ask(`comparisons/${id}/heads`)).json()
+
+/** What stands in the slots of a head. @param {string} id @param {number} head its place in the list @returns {Promise<import("./types.js").Slots>} */
+export const comparedSlots = async (id, head) => (await ask(`comparisons/${id}/heads/${head}/slots`)).json()
+
+/** Both heads and their difference, (3, rows, columns). @param {string} id @param {number} head */
+export const comparedPlanes = (id, head) => blockOf(`comparisons/${id}/heads/${head}/picture`)
+
+/** The list, or a head with its fellow and the difference, as a file. @param {string} id @param {number} head @param {string} form @param {{by: string, scale: string}} how */
+export const comparedFile = (id, head, form, { by, scale }) => fileOf(`comparisons/${id}/heads/${head}/export/${form}?by=${by}&scale=${scale}`, `heads.${form}`)
 
 /** The tables of heads that there are, or can be made. @returns {Promise<{surveys: import("./types.js").SurveyEntry[]}>} */
 export const surveys = async () => (await ask('heads')).json()

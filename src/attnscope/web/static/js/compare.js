@@ -2,17 +2,20 @@
 
 import * as api from './api.js'
 import { mountBar } from './bar.js'
+import { createComparing } from './comparing.js'
 import { attr, say } from './dom.js'
 import { createHistory } from './history.js'
 import { look, onSystemTheme } from './look.js'
 import { COMPARE_KEYS } from './pure/comparekeys.js'
-import { ALIGNS, format, parse } from './pure/compare.js'
+import { ALIGNS, FILES, format, parse } from './pure/compare.js'
 import { asProblem, createSession } from './session.js'
 import { createStore } from './store.js'
+import { progressText } from './views/card.js'
 import * as dialogs from './views/dialogs.js'
 import { mountPick } from './views/compare/pick.js'
 import { mountRanks } from './views/compare/ranks.js'
 import { mountThree } from './views/compare/three.js'
+import { showSave } from './views/save.js'
 
 /** @typedef {import("./pure/compare.js").CompareState} State @typedef {import("./types.js").Ranked} Ranked */
 
@@ -22,6 +25,8 @@ const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
 class Compare {
   /** @type {import("./types.js").Model[]} */ models = []
   sample = ''
+  /** @type {{most: number, cells: Record<string, number>}} */ limits = { most: Infinity, cells: {} }
+  /** @type {{id: string, head: import("./types.js").HeadDifference, at: number}|null} what Save hands out */ shown = null
   drawing = 0
   unsaid = false
   /** @type {import("./api.js").ApiError|null} */ problem = null
@@ -32,6 +37,7 @@ class Compare {
     this.state = this.history.read()
     this.look = look(this.state.theme)
     this.store = createStore(draw)
+    this.comparing = createComparing(draw)
     const session = () => createSession(draw, (model) => this.recorded(model))
     this.sides = { a: session(), b: session() }
     this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => COMPARE_KEYS })
@@ -43,14 +49,15 @@ class Compare {
     })
     this.ranks = mountRanks(part('panel-ranks'), { by: (by) => this.change({ by }, false), choose: (layer, head) => this.change({ layer, head, i: null, j: null }, false) })
     this.three = mountThree(part('panel-three'), { scale: (scale) => this.change({ scale }, false), choose: (i, j) => [(this.unsaid = true), this.change({ i, j }, false)] })
+    part('save').addEventListener('click', () => this.save())
     this.listen()
   }
 
   async open() {
     try {
-      const { models, default: sample } = await api.models()
-      const recordings = models.filter(({ recorded }) => recorded).map(({ id }) => id)
-      Object.assign(this, { models, sample: sample.text })
+      const [{ models, default: sample }, limits] = await Promise.all([api.models(), api.comparable()])
+      const recordings = models.filter(({ id, recorded }) => recorded && !((limits.cells[id] ?? 0) > limits.most)).map(({ id }) => id)
+      Object.assign(this, { models, limits, sample: sample.text })
       const a = this.state.a ?? recordings[0] ?? sample.model
       const b = this.state.b ?? recordings[1] ?? models.map(({ id }) => id).find((id) => id !== a) ?? a
       this.state = { ...this.state, a, b }
@@ -114,35 +121,45 @@ class Compare {
       this.drawing = 0
       this.drawNow()
       const { a, b } = this.sides
-      attr(part('page'), 'aria-busy', a.session.busy || b.session.busy || this.store.awaited() > 0 || this.drawing > 0)
+      attr(part('page'), 'aria-busy', a.session.busy || b.session.busy || this.comparing.busy() || this.store.awaited() > 0 || this.drawing > 0)
+      const save = /** @type {HTMLButtonElement} */ (part('save'))
+      save.disabled = !this.shown
     })
   }
 
   drawNow() {
     const { state, models, sides } = this
     const recorded = (/** @type {string|null} */ id) => this.recorded(id ?? '')
-    this.pick.update({ models, a: state.a ?? '', b: state.b ?? '', ta: recorded(state.a) ? null : this.text('a'), tb: recorded(state.b) ? null : this.text('b'), align: state.align })
+    this.pick.update({ models, limits: this.limits, a: state.a ?? '', b: state.b ?? '', ta: recorded(state.a) ? null : this.text('a'), tb: recorded(state.b) ? null : this.text('b'), align: state.align })
     const problem = this.problem ?? sides.a.session.problem ?? sides.b.session.problem
     const [a, b] = [sides.a.session.run?.id, sides.b.session.run?.id]
-    const busy = sides.a.session.busy || sides.b.session.busy
-    if (problem || !a || !b || busy) return this.nothing(problem, busy)
-    const key = `compare ${a} ${b} ${state.align}`
-    const found = this.store.get(key, () => api.compared(a, b, state.align))
-    const refused = this.store.problem(key)
-    if (!found) return this.nothing(refused, !refused)
-    this.drawFound(a, b, found)
+    this.shown = null
+    const reading = [sides.a, sides.b].find(({ session }) => session.busy)
+    if (problem || !a || !b || reading) {
+      this.comparing.forget()
+      return problem ? this.nothing(problem) : this.under('Reading both', reading?.session.progress ?? null, reading ? () => this.stop() : null)
+    }
+    const { found, id, progress, problem: refused, stopped } = this.comparing.of(a, b, state.align)
+    if (refused) return this.nothing(refused, stopped ? () => this.comparing.again() : null)
+    if (!found) return this.under('Comparing', progress, () => this.comparing.cancel())
+    this.drawFound(id, found)
   }
 
-  /** @param {string} a @param {string} b @param {Ranked} found */
-  drawFound(a, b, found) {
+  stop() {
+    for (const side of [this.sides.a, this.sides.b]) if (side.session.busy) side.cancel()
+  }
+
+  /** @param {string} id @param {Ranked} found */
+  drawFound(id, found) {
     const { state } = this
     const order = found.heads.map((head, at) => ({ head, at })).sort((x, y) => (y.head[state.by] ?? -1) - (x.head[state.by] ?? -1))
     const chosen = order.find(({ head }) => head.layer === state.layer && head.head === state.head) ?? order[0] ?? null
     this.ranks.update({ found, order: order.map(({ head }) => head), by: state.by, chosen: chosen?.head ?? null })
     if (!chosen) return this.three.clear('No head could be compared.', '')
-    const name = `${a} ${b} ${state.align} ${chosen.at}`
-    const slots = this.store.get(`slots ${name}`, () => api.comparedSlots(a, b, state.align, chosen.at))
-    const planes = this.store.get(`planes ${name}`, () => api.comparedPlanes(a, b, state.align, chosen.at))
+    const name = `${id} ${chosen.at}`
+    this.shown = { id, head: chosen.head, at: chosen.at }
+    const slots = this.store.get(`slots ${name}`, () => api.comparedSlots(id, chosen.at))
+    const planes = this.store.get(`planes ${name}`, () => api.comparedPlanes(id, chosen.at))
     const refused = this.store.problem(`planes ${name}`) ?? this.store.problem(`slots ${name}`)
     if (refused) return this.three.clear(refused.title, `${refused.message} ${refused.hint}`)
     if (!slots || !planes) return
@@ -152,10 +169,23 @@ class Compare {
     this.unsaid = false
   }
 
-  /** @param {import("./api.js").ApiError|null|undefined} problem @param {boolean} busy */
-  nothing(problem, busy) {
+  /** @param {import("./api.js").ApiError} problem @param {(() => void)|null} again */
+  nothing(problem, again = null) {
     this.ranks.clear()
-    this.three.clear(problem ? problem.title : busy ? 'Reading both' : '', problem ? `${problem.message} ${problem.hint}` : '')
+    this.three.clear(problem.title, [problem.message, problem.hint].filter(Boolean).join(' '), { bad: !again, button: again && { label: 'Compare', act: again } })
+  }
+
+  /** What is under way. @param {string} title @param {import("./types.js").Progress|null} progress @param {(() => void)|null} cancel */
+  under(title, progress, cancel) {
+    this.ranks.clear()
+    const bar = progress ? { done: progress.done, total: progress.total } : undefined
+    this.three.clear(title, progress ? progressText(progress) : '', { bar, button: cancel && { label: 'Cancel', act: cancel } })
+  }
+
+  save() {
+    const { shown, state } = this
+    if (!shown) return
+    showSave({ title: `layer ${shown.head.layer}, head ${shown.head.head} and its fellow`, forms: FILES, get: (form) => api.comparedFile(shown.id, shown.at, form, state) })
   }
 
   link() {

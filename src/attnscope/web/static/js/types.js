@@ -46,7 +46,8 @@
 /** A weight between two words: weights of queries x keys, sums of each query. @typedef {{i: number, j: number, queries: number[], keys: number[], weights: number[][], sums: number[], shown: number}} WordCell */
 /** A pair of heads: mean and largest total variation of a row, the row of it, rows without a fellow. @typedef {{name: string, layer: number, head: number, name_b: string, layer_b: number, head_b: number, mean: number|null, largest: number|null, row_a: number|null, row_b: number|null, rows: number, rows_a: number, rows_b: number, lost_a: number|null, lost_b: number|null}} HeadDifference */
 /** @typedef {{a: string, b: string, align: string, heads: HeadDifference[], left_out: string[]}} Ranked */
-/** @typedef {{a: {at: number, text: string}|null, b: {at: number, text: string}|null}} Slot what stands there on each side, from its first position on */
+/** @typedef {{at: number, text: string, role: string|null}} SlotSide its first position, its marked text, and who speaks there in a chat */
+/** @typedef {{a: SlotSide|null, b: SlotSide|null}} Slot what stands there on each side */
 /** @typedef {{cells: number, align: string, rows: Slot[], columns: Slot[]}} Slots cells: slots along a side of a pixel */
 /** @typedef {{after: number, entropy: number, top: {token: Token, p: number}[]}} Prediction */
 /** A table of heads that is there or can be made. job: of one that is under way. @typedef {{id: string, label: string, kind: "file"|"model"|"recording", job: string|null, measured: boolean}} SurveyEntry */

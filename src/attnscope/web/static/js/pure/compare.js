@@ -9,6 +9,14 @@ import { oneOf, someText, whole } from './spelling.js'
  *   layer: number|null, head: number|null, i: number|null, j: number|null, theme: "light"|"dark"|null}} CompareState
  */
 
+/** What Save hands out. */
+export const FILES = [
+  { form: 'csv', text: 'CSV', says: 'all heads, by how much they differ' },
+  { form: 'json', text: 'JSON', says: 'the same for programs' },
+  { form: 'png', text: 'PNG', says: 'these two heads and their difference as a picture' },
+  { form: 'svg', text: 'SVG', says: 'the same as a drawing' },
+]
+
 /** @type {Align[]} */
 export const ALIGNS = ['auto', 'position', 'token', 'text']
 
@@ -60,6 +68,20 @@ export function pixelsOf(values, { place, map, gone, hidden }) {
   }
   return out
 }
+
+/** Whose turn it is in a chat, as a colour that neither map has. @type {Record<string, string>} */
+const ROLES = { system: '#85888e', developer: '#85888e', user: '#3d8f5f', assistant: '#8f62b8', tool: '#a07a1f' }
+const OTHER_ROLE = '#5f8f9b'
+
+/** @param {string} role */
+export const roleColour = (role) => ROLES[role] ?? OTHER_ROLE
+
+/**
+ * Who speaks at each pixel of a side, null where nobody does.
+ * @param {import("../types.js").Slot[]} slots @param {number} cells slots along a pixel
+ * @returns {(string|null)[]}
+ */
+export const rolesOf = (slots, cells) => slots.filter((_, at) => at % cells === 0).map(({ a, b }) => (a ?? b)?.role ?? null)
 
 /** "+.123", "−3e−5", "0". @param {number} x @param {(x: number) => string} weight */
 export const signed = (x, weight) => (x > 0 ? `+${weight(x)}` : x < 0 ? `−${weight(-x)}` : '0')

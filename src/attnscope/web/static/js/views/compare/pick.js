@@ -2,10 +2,11 @@
 
 import { h, put } from '../../dom.js'
 import { ALIGNS } from '../../pure/compare.js'
+import { count } from '../../pure/number.js'
 import { mountSeg } from '../seg.js'
 
 /** @typedef {import("../../pure/compare.js").Align} Align @typedef {"a"|"b"} Side */
-/** @typedef {{models: import("../../types.js").Model[], a: string, b: string, ta: string|null, tb: string|null, align: Align}} Data ta, tb: null for a recording */
+/** @typedef {{models: import("../../types.js").Model[], limits: {most: number, cells: Record<string, number>}, a: string, b: string, ta: string|null, tb: string|null, align: Align}} Data ta, tb: null for a recording */
 
 /** @param {HTMLElement} el @param {{choose: (side: Side, model: string) => void, text: (side: Side, text: string) => void, align: (align: Align) => void, swap: () => void}} on */
 export function mountPick(el, on) {
@@ -22,11 +23,11 @@ export function mountPick(el, on) {
   let listed = null
   return {
     /** @param {Data} data */
-    update({ models, a, b, ta, tb, align: how }) {
+    update({ models, limits, a, b, ta, tb, align: how }) {
       const chosen = [[a, ta], [b, tb]]
       sides.forEach(({ select, text }, at) => {
         const [model, own] = chosen[at]
-        if (listed !== models) put(select, ...models.map(({ id, label }) => h('option', { value: id }, label)))
+        if (listed !== models) put(select, ...models.map(({ id, label }) => h('option', { value: id, disabled: (limits.cells[id] ?? 0) > limits.most }, said(id, label, limits))))
         select.value = model ?? ''
         text.hidden = own === null
         if (own !== null && document.activeElement !== text && text.value !== own) text.value = own
@@ -36,3 +37,6 @@ export function mountPick(el, on) {
     },
   }
 }
+
+/** A recording with how large it is where it is too large. @param {string} id @param {string} label @param {Data["limits"]} limits */
+const said = (id, label, { most, cells }) => ((cells[id] ?? 0) > most ? `${label}: ${count(cells[id])} cells, ${count(most)} are compared here; attnscope compare takes all` : label)

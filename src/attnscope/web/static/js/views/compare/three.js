@@ -2,12 +2,13 @@
 
 import { attr, css, h, put } from '../../dom.js'
 import { signedMap } from '../../kit/signed.js'
-import { differenceTicks, pixelsOf, placeOf, signed } from '../../pure/compare.js'
+import { differenceTicks, pixelsOf, placeOf, roleColour, rolesOf, signed } from '../../pure/compare.js'
 import { moveInGrid } from '../../pure/keyboard.js'
 import { count, weight, weight7 } from '../../pure/number.js'
 import { parseHex, packed } from '../../pure/colour.js'
 import { makeScale, ticks } from '../../pure/scale.js'
 import { mountLegend } from '../../kit/legend.js'
+import { card } from '../card.js'
 import { mountSeg } from '../seg.js'
 
 /** @typedef {import("../../types.js").Ranked} Ranked @typedef {import("../../types.js").HeadDifference} HeadDifference @typedef {import("../../types.js").Slots} Slots @typedef {import("../../types.js").Slot} Slot */
@@ -25,6 +26,7 @@ class Three {
   /** @type {Data|null} */ #data = null
   /** @type {unknown[]} */ #painted = []
   #at = { i: 0, j: 0 }
+  #said = '' // a card is drawn anew only where it says something else, so that its button keeps the focus
 
   /** @param {HTMLElement} el @param {{scale: (scale: "log"|"linear") => void, choose: (i: number, j: number) => void}} on */
   constructor(el, on) {
@@ -33,34 +35,39 @@ class Three {
     this.about = h('span', { class: 'small dim' })
     this.scale = mountSeg('Colour', /** @type {{value: "log"|"linear", text: string}[]} */ ([{ value: 'log', text: 'log' }, { value: 'linear', text: 'linear' }]), on.scale)
     this.figures = NAMES.map((name, n) => {
-      const [canvas, ring, caption, legend] = [h('canvas', { 'aria-hidden': 'true' }), h('div', { class: 'ring' }), h('figcaption', {}), h('div', {})]
-      const plane = h('div', n === 2 ? { class: 'plane hatch', tabindex: '0', role: 'group', 'aria-label': 'Difference of the two heads; arrows move' } : { class: 'plane hatch' }, canvas, ring)
+      const [canvas, ring, caption, legend] = [h('canvas', { class: 'pixels', 'aria-hidden': 'true' }), h('div', { class: 'ring' }), h('figcaption', {}), h('div', {})]
+      const bands = ['rows', 'columns'].map((side) => h('canvas', { class: `band ${side}`, 'aria-hidden': 'true' }))
+      const plane = h('div', n === 2 ? { class: 'plane hatch', tabindex: '0', role: 'group', 'aria-label': 'Difference of the two heads; arrows move' } : { class: 'plane hatch' }, canvas, ...bands, ring)
       plane.addEventListener('click', (event) => this.#click(event, plane))
       plane.addEventListener('keydown', (event) => this.#press(event))
-      return { name, canvas, ring, caption, legend, plane, el: h('figure', {}, caption, plane, legend) }
+      return { name, canvas, bands, ring, caption, legend, plane, el: h('figure', {}, caption, plane, legend) }
     })
     this.here = h('div', { class: 'here' })
     this.said = h('p', { class: 'small faint said' })
     this.body = h('div', {}, h('div', { class: 'pictures' }, ...this.figures.map((figure) => figure.el)), this.here, this.said)
-    this.card = h('div', { class: 'card' })
+    this.card = h('div', {})
     put(el, h('div', { class: 'sec' }, this.heading, this.about, h('div', { class: 'end' }, this.scale.el)), this.body, this.card)
     this.clear('', '')
   }
 
-  /** @param {string} title @param {string} text */
-  clear(title, text) {
+  /** @param {string} title @param {string} text @param {{bad?: boolean, bar?: {done: number, total: number}, button?: import("../card.js").Button|null}} more */
+  clear(title, text, more = {}) {
     this.#data = null
     this.#painted = []
     this.body.hidden = this.scale.el.hidden = true
     this.card.hidden = !title
+    const now = JSON.stringify([title, text, more])
+    if (now === this.#said) return
+    this.#said = now
     put(this.heading, 'Head')
     put(this.about)
-    put(this.card, h('h3', {}, title), h('p', {}, text))
+    put(this.card, card({ title, text, ...more }))
   }
 
   /** @param {Data} data */
   update(data) {
     this.#data = data
+    this.#said = ''
     const { head, slots, planes, state, look } = data
     const [rows, columns] = planes.shape.slice(1)
     this.body.hidden = this.scale.el.hidden = false
@@ -76,7 +83,15 @@ class Three {
     this.#at = { i, j: Math.min(state.j ?? furthest(row), columns - 1) }
     this.#choose(rows, columns)
     const pixel = slots.cells > 1 ? `a pixel is ${slots.cells} × ${slots.cells} places: the largest weight, and the difference furthest from 0` : 'a pixel is one cell'
-    put(this.said, h('span', {}, h('i', { class: 'hatch' }), 'not visible: exactly 0'), h('span', {}, h('i', { class: 'gone' }), 'without a fellow'), h('span', {}, pixel))
+    put(this.said, h('span', {}, h('i', { class: 'hatch' }), 'not visible: exactly 0'), h('span', {}, h('i', { class: 'gone' }), 'without a fellow'), h('span', {}, pixel), ...this.#roles(slots))
+  }
+
+  /** Who speaks along both sides, as a band beside the pictures; and what its colours say. @param {Slots} slots */
+  #roles(slots) {
+    const sides = [rolesOf(slots.rows, slots.cells), rolesOf(slots.columns, slots.cells)]
+    for (const { bands } of this.figures) bands.forEach((canvas, side) => band(canvas, sides[side], side === 0))
+    const named = [...new Set(sides.flat())].filter((role) => role !== null)
+    return named.map((role) => h('span', {}, h('i', { class: 'role', style: { background: roleColour(role) } }), role))
   }
 
   /** @param {Data} data @param {number} rows @param {number} columns */
@@ -162,5 +177,14 @@ function furthest(row) {
   return best
 }
 
-/** @param {{at: number, text: string}|null} place */
-const wordOf = (place) => (place ? `${count(place.at)} ${place.text.replace(/\n/g, '↵').replace(/ /g, '␣')}` : '')
+/** One line of pixels in the colours of roles; nothing where nobody speaks. @param {HTMLCanvasElement} canvas @param {(string|null)[]} roles @param {boolean} down */
+function band(canvas, roles, down) {
+  canvas.hidden = !roles.some((role) => role !== null)
+  if (canvas.hidden) return
+  Object.assign(canvas, down ? { width: 1, height: roles.length } : { width: roles.length, height: 1 })
+  const pixels = new Uint32Array(roles.map((role) => (role === null ? 0 : packed(parseHex(roleColour(role))))))
+  canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), canvas.width, canvas.height), 0, 0)
+}
+
+/** @param {import("../../types.js").SlotSide|null} place */
+const wordOf = (place) => (place ? `${count(place.at)} ${place.text}${place.role ? ` (${place.role})` : ''}` : '')
