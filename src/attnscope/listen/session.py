@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from attnscope.errors import AttnscopeError
 from attnscope.listen import collect, summed
