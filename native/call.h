@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-constexpr int32_t ABI = 4;      // raised with every change of this file
+constexpr int32_t ABI = 5;      // raised with every change of this file
 constexpr int PANEL = 64;       // keys that are looked at together: as many as a word has bits
 constexpr int TILE = 6;         // rows of a register block
 constexpr int GROUP = 24;       // rows that are looked at together, whole register blocks
@@ -18,6 +18,8 @@ struct Array {
   int32_t kind;
   int32_t unused;
 };
+
+enum Rows : int32_t { NO_ROWS = 0, ALL_ROWS = 1, ENTROPY = 2 };  // ENTROPY: of rows, plogp alone
 
 enum BiasKind : int32_t { NO_BIAS = 0, BY_DISTANCE = 1, BY_CELL = 2 };
 
@@ -51,7 +53,7 @@ struct Call {
   int64_t bias_first, bias_size;
   Rounding rounding;
   int32_t threads;
-  int32_t want_rows, want_keys, top;  // want_keys: those of keys, blocks and distances
+  int32_t want_rows, want_keys, top;  // want_rows: a Rows; want_keys: those of keys, blocks and distances
 
   // pass 1 fills the normaliser, which pass 2 has from there where both are run at once. sinks (h) or null.
   // Where a model takes the row's maximum off first: start, a peak that each row begins with, and in place of

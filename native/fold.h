@@ -41,7 +41,9 @@ struct Fold {
       some = true;
       const float* scores = room.scores + r * PANEL;
       weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen[r], weights, logs);
-      if (call.want_rows) {
+      if (call.want_rows == ENTROPY) {
+        take_entropy(weights, logs, rows[r], key_sums, key_most);
+      } else if (call.want_rows) {
         row(first, r, scores, weights, logs, key_sums, key_most, uniform);
       } else if (call.want_keys) {
         take_keys(weights, key_sums, key_most);
@@ -156,6 +158,10 @@ struct Fold {
     if (!call.want_rows) return;
     for (int64_t r = 0; r < at.count; r++) {
       const RowSums& row = rows[r];
+      if (call.want_rows == ENTROPY) {
+        call.plogp[out + r] = row.plogp;
+        continue;
+      }
       const double mean = row.mass != 0.0 ? row.one / row.mass : 0.0, scatter = row.two - mean * row.one;
       call.mass[out + r] = row.mass;
       call.plogp[out + r] = row.plogp;

@@ -124,6 +124,19 @@ inline float take_row(const float* weights, const float* logs, const float* scor
   return of;
 }
 
+// w log w alone, and the sums of keys.
+inline void take_entropy(const float* weights, const float* logs, RowSums& row, float* key_sums,
+                         float* key_most) {
+  V plogp{};
+  for (int c = 0; c < PANEL; c += LANES) {
+    const V w = load(weights + c);
+    plogp = fma(w, load(logs + c), plogp);
+    store(key_sums + c, load(key_sums + c) + w);
+    store(key_most + c, larger(load(key_most + c), w));
+  }
+  row.plogp += sum(plogp);
+}
+
 // The same for keys alone.
 inline void take_keys(const float* weights, float* key_sums, float* key_most) {
   for (int c = 0; c < PANEL; c += LANES) {

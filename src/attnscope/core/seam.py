@@ -21,7 +21,8 @@ class Wanted:
 
     top: how many of the largest scores of a row.   first: for each batch the first key, (b).   block: of
     block sums and maxima, or None.   start: the row that blocks are counted from.   probe: what a
-    certificate is measured with, or None.
+    certificate is measured with, or None.   brief: of rows entropy is enough, and of keys what they and
+    blocks receive: with top 0, all else may stay 0.
     """
 
     top: int
@@ -29,6 +30,7 @@ class Wanted:
     block: int | None
     start: int
     probe: Probe | None
+    brief: bool = False
 
 
 class States(NamedTuple):

@@ -50,7 +50,7 @@ class Scored:
         cols = slice(*bound.visible.bounds(rows))
         keys = KeyStats(bound, rows=rows, cols=cols, start=0, block=cells)
         first = torch.zeros(1, dtype=torch.int64, device=bound.q.device)
-        wanted = Wanted(top=0, first=first, block=cells, start=0, probe=None)
+        wanted = Wanted(top=0, first=first, block=cells, start=0, probe=None, brief=True)
         entropy = []
         for part in engine.blocks(bound, rows):
             states = engine.fold(bound, wanted, part, self.normaliser.of_rows(part))

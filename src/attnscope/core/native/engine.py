@@ -27,6 +27,8 @@ CELLS = 2**26
 ALIGNED = 96
 """Rows: blocks are multiples of it, so that groups of 24 rows or 96 and blocks of 16 are whole."""
 
+_ALL_ROWS, _ENTROPY = 1, 2  # of native/call.h
+
 
 class Native:
     """Calls of the compiled library. It takes what `call.can_take` says."""
@@ -133,9 +135,12 @@ class Native:
         top = _top(call, given, wanted)
         call.hold(mass=mass, plogp=plogp, mean=mean, scatter=scatter, at_first=first)
         _point_to(call, keys)
+        if wanted.brief:
+            call.want_rows, call.bins = _ENTROPY, 0
         self._library.run(call, name)
-        keys.seen = seen_of_keys(bound.visible, rows, cols)
-        if wanted.block is not None:
+        if not wanted.brief:
+            keys.seen = seen_of_keys(bound.visible, rows, cols)
+        if wanted.block is not None and not wanted.brief:
             keys.counts = seen_of_blocks(bound.visible, rows, cols, block=wanted.block, start=wanted.start)
         peak, logsum = given.peak.double(), given.logsum.double()
         stats = RowStats(peak, logsum, mass, plogp, mean, scatter, first, top)
@@ -163,7 +168,7 @@ def _top(call: Call, given: Normaliser, wanted: Wanted) -> Top:
     """The largest scores of rows, in memory that the engine fills."""
     scores = torch.empty(*given.peak.shape, wanted.top, dtype=torch.float32)
     keys = torch.empty(*given.peak.shape, wanted.top, dtype=torch.int64)
-    call.want_rows, call.top = 1, wanted.top
+    call.want_rows, call.top = _ALL_ROWS, wanted.top
     call.hold(top_scores=scores, top_keys=keys, first_key=wanted.first.contiguous())
     return Top(scores, keys)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from attnscope.core.native.call import Call
 from attnscope.errors import EngineError
 
-ABI = 4
+ABI = 5
 """What the library must say of itself: the number in native/call.h, raised with each change of it."""
 
 SETS = ("avx512", "avx2", "plain")
