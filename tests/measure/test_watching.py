@@ -45,6 +45,8 @@ def test_the_command_keeps_the_scores_and_their_picture_and_trains_the_same_weig
     plain, seen = (tmp_path / name / "model.safetensors" for name in ("plain", "watched"))
     assert plain.read_bytes() == seen.read_bytes()
     assert (tmp_path / "watched" / "heads.png").read_bytes().startswith(b"\x89PNG")
+    drawn = (tmp_path / "watched" / "heads.svg").read_text()
+    assert "<svg" in drawn and all(word in drawn for word in ("previous token", "loss, nats a character"))
     rows = list(csv.DictReader((tmp_path / "watched" / FILE).read_text().splitlines()))
     assert {row["step"] for row in rows} == {"-1", *map(str, range(13))}
     assert all(0 <= float(row["previous_token"]) <= 1 for row in rows)

@@ -37,7 +37,7 @@ SAMPLE_LENGTH, SAMPLE_TEMPERATURE = 400, 0.8
 )
 @click.option(
     "--watch-heads", is_flag=True,
-    help="Also keep what each head does along the training: heads.csv, and a picture, heads.png.",
+    help="Also keep what each head does along the training: heads.csv, and pictures.",
 )  # fmt: skip
 def command(
     *, text: str, preset: str, out: str, seed: int, threads: int | None, steps: int | None, watch_heads: bool
@@ -76,6 +76,8 @@ def command(
         again += ["--watch-heads"] if watch_heads else []
         click.echo(f"Stopped after step {run.step:,} of {run.recipe.steps:,}, and saved. To go on:", err=True)
         click.echo(f"  {shlex.join(again)}", err=True)
+        if watched is not None:
+            _show_watched(watched, run)
         return STOPPED
     _finish(run, path.name)
     if watched is not None:
@@ -90,11 +92,14 @@ def _watched(run: Training, text: str) -> Watch:
 
 
 def _show_watched(watched: Watch, run: Training) -> None:
-    """Write the picture of the heads along the run, and say when the two kinds appeared."""
-    from attnscope.cli.watched import PICTURE, picture, sentence
+    """Write the picture of the heads along the run so far, and say when the two kinds appeared."""
+    from attnscope.cli.watched import PICTURES, pictures, sentence
     from attnscope.gpt.files import write_whole
 
-    write_whole(run.folder / PICTURE, picture(watched, f"{run.preset.name}: heads along the training"))
+    so_far = "" if run.done else f", the first {run.step:,} of {run.recipe.steps:,} steps"
+    made = pictures(watched, run.history, f"{run.preset.name}: heads along the training{so_far}")
+    for name, content in zip(PICTURES, made, strict=True):
+        write_whole(run.folder / name, content)
     for score in ("previous_token", "induction_stripe"):
         click.echo(sentence(watched, score))
 

@@ -1,11 +1,14 @@
-"""The picture of heads along a training: when previous-token and induction heads appear."""
+"""The picture of heads along a training: when previous-token and induction heads appear, and the loss beside
+them.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from attnscope.lesson.drawing import ACCENT, INK, INK_3, LINE, figure, look, png
+from attnscope.gpt.history import History
+from attnscope.lesson.drawing import ACCENT, INK, INK_3, LINE, figure, look, png, svg
 from attnscope.lesson.numbers import number
 from attnscope.measure.classes import RULES
 from attnscope.measure.scores import SCORE
@@ -14,20 +17,26 @@ from attnscope.measure.watching import WATCHED, Watch
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PICTURE = "heads.png"
+PICTURES = ("heads.png", "heads.svg")
 PANELS = ("previous_token", "induction_stripe", "induction_mass")
 
 
-def picture(watch: Watch, title: str) -> bytes:
-    """Return a PNG: a line for each head over the steps, the strongest at the end in ink, with the level of a
-    uniform head and, where there is a rule, what it asks for.
+def pictures(watch: Watch, history: History, title: str) -> tuple[bytes, bytes]:
+    """Return a PNG and an SVG: a line for each head over the steps, the strongest at the end in ink, with the
+    level of a uniform head and, where there is a rule, what it asks for; and the loss.
     """
     with look():
-        made, axes = figure(1, len(PANELS), size=(3.8 * len(PANELS), 3.6))
-        for one, score in zip(axes, PANELS, strict=True):
+        made, axes = figure(2, 2, size=(9.6, 6.6))
+        *panels, last = axes.flatten()
+        for one, score in zip(panels, PANELS, strict=True):
             _panel(one, watch, score)
+        _losses(last, history)
+        steps = max((key[0] for key in watch.values), default=0)
+        for one in axes.flatten():
+            one.set_xlim(0, max(1, steps))
+            one.set_xlabel("step")
         made.suptitle(title, x=0.01, ha="left", fontsize=12)
-        return png(made)
+        return png(made), svg(made)
 
 
 def appeared(watch: Watch, score: str) -> tuple[int, int, int] | None:
@@ -75,8 +84,17 @@ def _panel(axes: Axes, watch: Watch, score: str) -> None:
     if not math.isinf(_least(score)):
         axes.axhline(_least(score), color=ACCENT, linewidth=0.8, linestyle="--")
     axes.set_ylim(0, 1)
-    axes.set_xlabel("step")
     axes.set_title(SCORE[score].title)
+
+
+def _losses(axes: Axes, history: History) -> None:
+    if means := history.smoothed(width=10):
+        axes.plot(*zip(*means, strict=True), color=INK_3, linewidth=1.0, label="training, mean of 10 steps")
+    if points := sorted(history.validation.items()):
+        axes.plot(*zip(*points, strict=True), "o", color=INK, label="validation")
+    if axes.lines:
+        axes.legend(frameon=False, fontsize=8)
+    axes.set_title("loss, nats a character")
 
 
 def _least(score: str) -> float:

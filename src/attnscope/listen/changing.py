@@ -28,8 +28,9 @@ OWN_CODE = (
     "its attention is in code of its own, of which the softmax alone is heard: what it mixes cannot be "
     "changed from outside"
 )
-ELSEWHERE = (
-    "its attention is a step inside torch's own multi-head attention, which gives its output away projected"
+FUSED = (
+    "its attention is inside one fused step of torch's, which gives its output away projected. After "
+    "torch.backends.mha.set_fastpath_enabled(False) torch takes it step by step, and it can be changed"
 )
 
 
@@ -79,7 +80,7 @@ class Changing(Session):
         if isinstance(call, Summed):
             raise CannotShowError(OWN_CODE)
         if copy is None or call.out.untyped_storage().data_ptr() != copy.untyped_storage().data_ptr():
-            raise CannotShowError(ELSEWHERE)
+            raise CannotShowError(FUSED)
         name, log = self.name_of(call.module, frame.name), frame.log
         with log.guard:
             order = log.calls[name]

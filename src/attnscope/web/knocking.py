@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from attnscope.knocking import Bench, Cut, Knockout
 from attnscope.knocking.cut import HOWS
 from attnscope.knocking.of_text import bench_of, told_of
-from attnscope.listen.changing import ELSEWHERE, OWN_CODE
+from attnscope.listen.changing import FUSED, OWN_CODE
 from attnscope.models import Look, Subject
 from attnscope.models.again import open_again, why_not_again
 from attnscope.recording import Site
@@ -41,8 +41,8 @@ class KnockRoom:
         views = self.worker.views(run)
         if site.route == "softmax":
             return _sentence(OWN_CODE)
-        if site.route.startswith("multihead"):
-            return _sentence(ELSEWHERE)
+        if site.route == "multihead/fused":
+            return _sentence(FUSED)
         recorded = self.catalogue.recorded(self.worker.get(run).model)
         return why_not_again(views.look) if recorded else None
 

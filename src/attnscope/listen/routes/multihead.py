@@ -34,6 +34,9 @@ _STEPS: tuple[Function, ...] = (
 )  # fmt: skip
 
 
+_PRODUCTS: tuple[Function, ...] = (torch.bmm, torch.baddbmm)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One step inside: the function, its arguments and what it returned."""
@@ -45,20 +48,34 @@ class Step:
 
 
 class _Inside(TorchFunctionMode):
-    """Keeps the steps of attention, and changes none."""
+    """Keeps the steps of attention, and changes none but what its session hands on of the mixed values, the
+    last of them: heard() is called there.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, frame: Frame, heard: Callable[[list[Step]], None]) -> None:
         super().__init__()
         self.steps: list[Step] = []
+        self.over = False
+        self._frame, self._heard = frame, heard
 
     def __torch_function__(
         self, func: Function, types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        if func in _STEPS:
-            self.steps.append(Step(func, args, kwargs, out))
+        if func not in _STEPS or self.over:
+            return out
+        self.over = func is F.scaled_dot_product_attention or (func in _PRODUCTS and self._has_product)
+        if self.over:
+            out = self._frame.session.handed_on(self._frame, out)
+        self.steps.append(Step(func, args, kwargs, out))
+        if self.over:
+            self._heard(self.steps)
         return out
+
+    @property
+    def _has_product(self) -> bool:
+        return any(step.func in _PRODUCTS for step in self.steps)
 
 
 @taps(F.multi_head_attention_forward)
@@ -75,11 +92,16 @@ def tap(inner: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             frame, "its multi-head attention is not torch's own, or gets no plain tensors"
         )
         return result
-    inside = _Inside()
+    cast = autocast_dtype(given["query"].device)
+
+    def heard(steps: list[Step]) -> None:
+        frame.session.take(frame, lambda: _call(frame, given, steps, cast))
+
+    inside = _Inside(frame, heard)
     with inside:
         result = twin(*args, **kwargs)
-    cast = autocast_dtype(given["query"].device)
-    frame.session.take(frame, lambda: _call(frame, given, inside.steps, cast))
+    if not inside.over:
+        heard(inside.steps)  # it says what it lacks
     return result
 
 
@@ -116,7 +138,7 @@ def _by_grid(
     over (b * h) at once.
     """
     heads = int(given["num_heads"])
-    products = [step for step in steps if step.func in (torch.bmm, torch.baddbmm)]
+    products = [step for step in steps if step.func in _PRODUCTS]
     softmax = [step for step in steps if step.func is F.softmax]
     if len(products) != 2 or len(softmax) != 1:
         raise CannotShowError(
