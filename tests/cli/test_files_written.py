@@ -130,3 +130,33 @@ def test_a_limit_that_is_no_number_is_refused(limit: str, say: Any, two: Path, t
 def test_printing_and_a_file_exclude_each_other(form: str, say: Any, two: Path, tmp_path: Path) -> None:
     said = say("compare", two / "a", two / "b", form, "-o", tmp_path / "x.csv")
     assert said.code == 2 and f"{form} prints, and -o writes a file" in said.err
+
+
+def test_cells_of_a_recording_without_weights_say_that_none_were_kept(
+    say: Any, folder: Path, tmp_path: Path
+) -> None:
+    assert say("record", folder, "--text", A, "--keep", "summary", "-o", tmp_path / "sums").code == 0
+    said = say("cells", tmp_path / "sums")
+    assert (said.code, said.out) == (1, "") and "was not kept" in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("rows", ["9:3", "4:4", "-2:-5"])
+def test_a_knock_out_of_no_row_is_refused(rows: str, say: Any, folder: Path) -> None:
+    said = say("knockout", folder, "--text", A, "--site", 0, "--head", 0, f"--rows={rows}")
+    assert said.code == 2 and "holds no place" in said.err
+
+
+@pytest.mark.parametrize(
+    ("raw", "advice"),
+    [
+        (b"\xff\xfeT\0", "iconv -f UTF-16 -t UTF-8 'a b.txt' turns it into UTF-8"),
+        (b"caf\xe9", "iconv -f LATIN1 -t UTF-8 'a b.txt' turns an older encoding into it"),
+    ],
+)
+def test_a_text_of_another_encoding_says_what_turns_it(
+    raw: bytes, advice: str, say: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a b.txt").write_bytes(raw)
+    said = say("look", folder, "--file", "a b.txt", "--layer", 0, "--head", 0)
+    assert said.code == 1 and advice in said.err

@@ -13,6 +13,7 @@ from attnscope.cli.progress import line
 from attnscope.cli.sites import heads_of, open_run, recording_options, site_of
 
 if TYPE_CHECKING:
+    from attnscope.errors import RecordingError
     from attnscope.recording import Recording, Run, Site
 
 Found = tuple[float, int, int, int, int]
@@ -71,23 +72,26 @@ class _Search:
         self.run, self.head, self.n, self.batch = run, head, n, batch
         self.left = {"skip_first": skip_first, "near": near}
         self.left_out: list[str] = []
+        self.fault: RecordingError | None = None
 
     def largest(self, sites: list[Site]) -> list[Found]:
-        """Return the n largest cells of these sites. Raises what of_site() raises where one head is asked."""
+        """Return the n largest cells of these sites. Raises of_site()'s error where none can be read."""
         heads = [(site, head) for site in sites for head in self._heads(site)]
         show, found = line(), list[Found]()
         for done, (site, head) in enumerate(heads):
             if show is not None:
                 show(f"{site.name}, head {head}", done, len(heads))
-            found = heapq.nsmallest(self.n, [*found, *self._of_head(site, head, alone=len(heads) == 1)])
+            found = heapq.nsmallest(self.n, [*found, *self._of_head(site, head)])
         if show is not None:
             show("", len(heads), len(heads))
+        if self.fault is not None and len(self.left_out) == len(heads):
+            raise self.fault
         return found
 
     def _heads(self, site: Site) -> list[int]:
         return heads_of(site) if self.head is None else [self.head]
 
-    def _of_head(self, site: Site, head: int, *, alone: bool) -> Iterator[Found]:
+    def _of_head(self, site: Site, head: int) -> Iterator[Found]:
         from attnscope.errors import RecordingError
         from attnscope.maps import Pyramid, largest_cells, of_site
 
@@ -95,8 +99,7 @@ class _Search:
         try:
             pyramid = Pyramid(of_site(site, head, batch=self.batch))
         except RecordingError as error:
-            if alone:
-                raise
+            self.fault = self.fault or error
             self.left_out.append(f"{site.name}, head {head}: {error.what}")
             return
         for cell in largest_cells(pyramid, self.n, **self.left):  # type: ignore[arg-type]

@@ -27,7 +27,10 @@ class Places(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r:.40} is no place; 9, or first:end such as 4:12, is wanted.", param, ctx)
         if len(words) == 1:
             return int(words[0])
-        return slice(*(int(word) if word else None for word in words))
+        first, end = (int(word) if word else None for word in words)
+        if first is not None and end is not None and first >= end and (first < 0) == (end < 0):
+            self.fail(f"{value!r:.40} holds no place; first:end such as 4:12 is wanted.", param, ctx)
+        return slice(first, end)
 
 
 PLACES = Places()

@@ -131,9 +131,8 @@ def _decoded(raw: bytes, name: str) -> str:
 
 
 def _decoder(raw: bytes, name: str) -> str:
-    """What turns the text into UTF-8; a byte order mark tells UTF-16."""
-    older = "UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
+    """Return what turns the text into UTF-8; a byte order mark tells UTF-16."""
     file = "" if name == "Standard input" else f" {shlex.quote(name)}"
-    return (
-        f"iconv -f {older} -t UTF-8{file} turns {'it' if older == 'UTF-16' else 'an older encoding'} into it"
-    )
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return f"iconv -f UTF-16 -t UTF-8{file} turns it into UTF-8"
+    return f"iconv -f LATIN1 -t UTF-8{file} turns an older encoding into it"
