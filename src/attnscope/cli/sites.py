@@ -75,5 +75,6 @@ def stretch(given: str | None, size: int, what: str) -> slice:
         )
     first_place, end_place = int(numbers[0] or 0), int(numbers[1] or size)
     if not first_place < end_place <= size:
-        raise RecordingError(f"There are no {what} {given}", wanted=f"first:end within 0:{size}")
+        named = "columns" if what == "cols" else what
+        raise RecordingError(f"There are no {named} {given}", wanted=f"first:end within 0:{size}")
     return slice(first_place, end_place)
