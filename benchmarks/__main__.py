@@ -16,15 +16,15 @@ from pathlib import Path
 
 import torch
 
-from attnscope.core.engine import Tiles, engine_of
-from attnscope.core.masks import causal
-from attnscope.core.scoring import Scoring
 from attnscope.errors import EngineError
 from benchmarks.bounds import HELD, broken, table
+from benchmarks.limits import LIMITS, running
 
 BOUNDED = {
     "window": "attention() through a window of 512 at 16,384 tokens, against SDPA with the equal mask",
+    "output": "attention() over causal calls of 2,048 to 16,384 tokens, against SDPA",
     "fold": "summarize() at 8,192 tokens, every statistic on, against SDPA",
+    "decode": "the last rows before 8,192 keys, by the native engine and by torch",
     "record": "SmolLM2 recorded to disk with certificates and summaries, against its forward alone",
     "long": "one head of 131,072 tokens, both passes with the blocks of a map, against SDPA",
     "maps": "any tile of a map of 131,072 tokens, alone and four at once; the walk against SDPA",
@@ -32,6 +32,7 @@ BOUNDED = {
 """The programs whose figures have bounds; these run where none is named."""
 
 OTHERS = {
+    "speed": "which share of a matrix product the native engine reaches, and what its time is spent on",
     "summary": "summarize() and certify() at 2,048 tokens, against SDPA",
     "tap": "a layer that makes its own grid of attention, alone and with its softmax tapped",
     "planted": "a head of 131,072 tokens with a stripe, a sink and a needle: what its map shows of them",
@@ -67,11 +68,13 @@ def main() -> None:
     if chosen.engine:
         os.environ["ATTNSCOPE_ENGINE"] = chosen.engine  # of the processes that are started as well
     try:
-        walks = engine()
+        walks = running()
     except EngineError as error:
         parser.error(str(error))
     threads = torch.get_num_threads()
-    said = f"torch {torch.__version__}, {threads} threads, {platform.machine()}, {walks} engine"
+    engine = "torch engine" if walks == "torch" else f"native engine with {walks}"
+    row = walks if walks in LIMITS["output"] else "others"
+    said = f"torch {torch.__version__}, {threads} threads, {platform.machine()}, {engine}, bounds of {row}"
     print(said)
     for name in chosen.programs or BOUNDED:
         print(f"\n{name}: {PROGRAMS[name]}", flush=True)
@@ -85,12 +88,6 @@ def main() -> None:
     if broken():
         print(f"\nnot kept: {'; '.join(broken())}")
         sys.exit(1)
-
-
-def engine() -> str:
-    """The engine that walks an ordinary call here, by name. Raises EngineError where it is not at hand."""
-    q = torch.zeros(1, 1, 1, 8)
-    return "torch" if isinstance(engine_of(Scoring(causal()).bind(q, q)), Tiles) else "native"
 
 
 def write(path: Path, lines: list[str]) -> None:

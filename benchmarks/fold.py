@@ -1,4 +1,6 @@
-"""summarize() with every statistic on, against SDPA on the same q, k and v: pass 2 alone, and both passes."""
+"""summarize() with every statistic on, against SDPA on the same q, k and v: pass 2 alone, both passes, and
+both in bfloat16.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ from attnscope.core.engine import normaliser
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.masks import causal
 from benchmarks.bounds import hold
+from benchmarks.limits import limit
 from benchmarks.pairs import head, in_pairs, peak, row
 
 LENGTH, HEADS, WIDTH, BLOCK = 8_192, 4, 64, 16
-PASS_TWO, BOTH = 4.0, 5.5  # times SDPA
 
 
 def prepare() -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -44,7 +46,12 @@ def run(rounds: int) -> None:
         "both passes": lambda: ours(*inputs),
     }
     timed = {name: in_pairs(way, lambda: theirs(*inputs), rounds=rounds) for name, way in ways.items()}
+    halves = [x.bfloat16() for x in inputs]
+    timed["both passes, bfloat16"] = in_pairs(lambda: ours(*halves), lambda: theirs(*halves), rounds=rounds)
     row("pass 2", timed["pass 2"])
     row("both passes", timed["both passes"], peak("fold", "ours"), peak("fold", "theirs"))
-    hold("8,192 tokens, pass 2 with normaliser known, to SDPA", timed["pass 2"].ratio, PASS_TWO)
-    hold("8,192 tokens, both passes, to SDPA", timed["both passes"].ratio, BOTH)
+    hold("8,192 tokens, pass 2 with normaliser known, to SDPA", timed["pass 2"].ratio, limit("pass 2"))
+    hold("8,192 tokens, both passes, to SDPA", timed["both passes"].ratio, limit("both passes"))
+    name = "both passes, bfloat16"
+    row(name, timed[name])
+    hold(f"8,192 tokens, {name}, to SDPA in bfloat16", timed[name].ratio, limit(name))

@@ -1,4 +1,5 @@
-"""The native engine against the torch engine in float64 on calls made up at random, for so many minutes.
+"""The native engine against the torch engine, and its out against the grid, in float64, on calls made up at
+random, for so many minutes.
 
     python -m benchmarks.fuzz MINUTES [SEED]
 
@@ -18,7 +19,9 @@ import torch
 from torch import Tensor
 
 from attnscope.core import masks
+from attnscope.core.attention import attention, path
 from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
+from attnscope.core.dense import steps
 from attnscope.core.engine import Native, engine_of, using
 from attnscope.core.fold import Summary, summarize
 from attnscope.core.mask import Mask
@@ -74,6 +77,13 @@ def bias(own: random.Random, h: int, tq: int, tk: int, offset: int) -> Bias | No
     return None
 
 
+def sinks(own: random.Random, h: int) -> Tensor | None:
+    """Logits of learned sinks, or none."""
+    if own.random() < 0.7:
+        return None
+    return torch.randn(h, generator=torch.Generator().manual_seed(own.randrange(2**31)))
+
+
 def call(seed: int) -> tuple[Tensor, Tensor, Scoring, int, int]:
     """q, k, scoring, block and threads of one seed."""
     own = random.Random(seed)
@@ -98,9 +108,35 @@ def call(seed: int) -> tuple[Tensor, Tensor, Scoring, int, int]:
         softcap=own.choice([None, None, 3.0]),
         bias_inside_cap=own.random() < 0.5,
         offset=offset,
-        sinks=torch.randn(h) if own.random() < 0.3 else None,
+        sinks=sinks(own, h),
     )
     return q.to(dtype), k.to(dtype), scoring, own.choice([1, 7, 16, 64, 200]), own.choice([1, 1, 2, 3])
+
+
+def values(own: random.Random, k: Tensor) -> Tensor:
+    """v for the keys of a call, some of it no finite numbers at times."""
+    v = tensor(own, *k.shape[:3], own.choice([0, 1, 7, 16, 40, 64, 130]))
+    if own.random() < 0.3 and v.numel():
+        for _ in range(own.randint(1, 5)):
+            place = tuple(own.randrange(size) for size in v.shape)
+            v[place] = own.choice([torch.nan, torch.inf, -torch.inf])
+    return v.to(k.dtype)
+
+
+def out_differs(q: Tensor, k: Tensor, v: Tensor, scoring: Scoring) -> str:
+    """What differs between the native out and the grid's beyond rounding, or nothing. Rounding goes by how
+    large the terms of a score are.
+    """
+    if path(scoring.bind(q, k), v) != "native":
+        return ""
+    found = attention(q, k, v, scoring).double()
+    wanted = steps(q.double(), k.double(), v.double(), scoring).out
+    own = {torch.float32: 0.0, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}[v.dtype]
+    longest = [max([0.0, *x.double().nan_to_num(0, 0, 0).norm(dim=-1).flatten().tolist()]) for x in (q, k)]
+    reach = abs(scoring.bind(q, k).scale) * longest[0] * longest[1] + 8
+    room = 4 * 2.0**-24 * reach + own
+    same = torch.allclose(found, wanted, rtol=room, atol=room, equal_nan=True)
+    return "" if same else f"out ({tuple(q.shape)}, {tuple(v.shape)})"
 
 
 def differs(found: Summary, wanted: Summary) -> str:
@@ -137,11 +173,13 @@ def main() -> None:
         with using("native"):
             assert isinstance(engine_of(scoring.bind(q, k)), Native)
             found = summarize(q, k, scoring, block=block)
+            v = values(random.Random(seed + 1), k)
+            what = out_differs(q, k, v, scoring)
         torch.set_num_threads(1)
         wild = not bool(q.isfinite().all() and k.isfinite().all())
         with using("torch"):
             wanted = summarize(q if wild else q.double(), k if wild else k.double(), scoring, block=block)
-        what = "" if wild else differs(found, wanted)
+        what = what or ("" if wild else differs(found, wanted))
         if wild and not torch.equal(found.largest.isnan(), wanted.largest.isnan()):
             what = "which rows are no numbers"
         if what:

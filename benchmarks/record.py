@@ -15,25 +15,26 @@ from typing import Any
 import torch
 
 from benchmarks.bounds import hold, not_measured
+from benchmarks.limits import limit
 from benchmarks.pairs import Timed, head, in_pairs, most_held, row
 from benchmarks.smollm2 import MISSING, child, ids, opened, python
 
 SHORT, LONG = 2_048, 8_192
-TIMES, MEMORY = 4.0, 4_096.0  # to the forward; MB of a process that records LONG tokens, model and all
+MEMORY = 4_096.0  # MB of a process that records LONG tokens, model and all
 NAMES = f"recording SmolLM2, {SHORT:,} tokens, to its forward", f"recording SmolLM2, {LONG:,} tokens, peak"
 
 
 def run(rounds: int) -> None:
     """Times SHORT tokens in pairs, takes the memory of LONG ones, and holds both to their bounds."""
     if python() is None:
-        not_measured(NAMES[0], TIMES, why=MISSING)
+        not_measured(NAMES[0], limit("record"), why=MISSING)
         not_measured(NAMES[1], MEMORY, "MB", why=MISSING)
         return
     program = "from benchmarks.record import {0}; {0}({1})".format
     timed = Timed(**child(program("pairs", min(rounds, 3))))
     head("recorded", "alone")
     row(f"{SHORT:,} tokens", timed)
-    hold(NAMES[0], timed.ratio, TIMES)
+    hold(NAMES[0], timed.ratio, limit("record"))
     hold(NAMES[1], child(program("held", LONG)), MEMORY, "MB")
 
 

@@ -28,6 +28,9 @@ const Kernels* named(const char* name) {
   const bool best = !name || !*name;
   if (avx512 && (best || !std::strcmp(name, "avx512"))) return &attnscope_kernels_avx512;
   if (avx2 && (best || !std::strcmp(name, "avx2"))) return &attnscope_kernels_avx2;
+#if defined(ATTNSCOPE_TESTED)
+  if (avx2 && !best && !std::strcmp(name, "wide")) return &attnscope_kernels_wide;
+#endif
   if (!best && std::strcmp(name, "plain")) return nullptr;
 #else
   if (name && *name && std::strcmp(name, "plain")) return nullptr;

@@ -68,5 +68,8 @@ extern "C" {
 extern const Kernels attnscope_kernels_plain;
 #if defined(__x86_64__)
 extern const Kernels attnscope_kernels_avx2, attnscope_kernels_avx512;
+#if defined(ATTNSCOPE_TESTED)
+extern const Kernels attnscope_kernels_wide;  // the shape of AVX-512 on AVX2
+#endif
 #endif
 }

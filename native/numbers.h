@@ -23,7 +23,7 @@ inline V power_of_two(V f) {
 inline V raised(V x) {
   V shifted = fma(x, all(LOG2_E), all(TO_WHOLE));
   V whole = shifted - all(TO_WHOLE);
-#if defined(__AVX2__) || defined(__ARM_NEON)
+#if (defined(__AVX2__) && !defined(ATTNSCOPE_WIDE)) || defined(__ARM_NEON)
   V rest = fma(x, all(LOG2_E), -whole);
 #else
   // x LOG2_E would be rounded; whole * LN_2 is exact

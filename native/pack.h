@@ -27,6 +27,34 @@ inline float taken(float x, const Call& call, bool scaled) {
   return one[0];
 }
 
+// Four keys, `apart` numbers from one to the next, into columns WIDE numbers long.
+inline void turn(const float* key, int64_t apart, int64_t d, float* into) {
+  int64_t p = 0;
+#if defined(__SSE__)
+  for (; p + 4 <= d; p += 4) {
+    __m128 a = _mm_loadu_ps(key + p), b = _mm_loadu_ps(key + apart + p);
+    __m128 c = _mm_loadu_ps(key + 2 * apart + p), e = _mm_loadu_ps(key + 3 * apart + p);
+    _MM_TRANSPOSE4_PS(a, b, c, e);
+    _mm_storeu_ps(into + p * WIDE, a);
+    _mm_storeu_ps(into + (p + 1) * WIDE, b);
+    _mm_storeu_ps(into + (p + 2) * WIDE, c);
+    _mm_storeu_ps(into + (p + 3) * WIDE, e);
+  }
+#endif
+  for (; p < d; p++)
+    for (int c = 0; c < 4; c++) into[p * WIDE + c] = key[c * apart + p];
+}
+
+// One key whose numbers lie one after the other, into a column.
+inline void widen(const Call& call, int64_t at, float* into) {
+  int64_t p = 0;
+  for (; p + LANES <= call.d; p += LANES) {
+    const V some = rounded(several_of(call.k.data, at + p, call.k.kind), call.rounding.inputs);
+    for (int n = 0; n < LANES; n++) into[(p + n) * WIDE] = some[n];
+  }
+  for (; p < call.d; p++) into[p * WIDE] = taken(float_of(call.k.data, at + p, call.k.kind), call, false);
+}
+
 // The values of `count` keys from key `first` on; returns which of them are no finite numbers.
 uint64_t pack_values(const Call& call, int64_t b, int64_t hk, int64_t first, int64_t count, float* into) {
   const int64_t* stride = call.v.stride;
@@ -60,6 +88,7 @@ uint64_t pack_values(const Call& call, int64_t b, int64_t hk, int64_t first, int
 void pack(const Call& call, int64_t b, int64_t hk, int64_t panel, int64_t stop, float* into) {
   const int64_t* stride = call.k.stride;
   const bool plain = call.k.kind == FLOAT32 && call.rounding.inputs == FLOAT32;
+  const bool dense = call.k.kind != FLOAT64 && stride[3] == 1;
   for (; panel < stop; panel++, into += panel_size(call)) {
     const int64_t first = panel * PANEL, rest = call.tk - first, count = rest < PANEL ? rest : PANEL;
     uint64_t valid = 0, lost = 0;
@@ -74,10 +103,13 @@ void pack(const Call& call, int64_t b, int64_t hk, int64_t panel, int64_t stop, 
     for (int64_t from = 0; from < PANEL; from += WIDE) {  // written in the order of memory
       float* block = keys + from * call.d;
       const int64_t held = count - from < WIDE ? (count > from ? count - from : 0) : WIDE;
-      if (plain && held == WIDE) {
+      if (plain && held == WIDE && stride[3] == 1) {
         const float* key = static_cast<const float*>(call.k.data) + at + from * stride[2];
-        for (int64_t p = 0; p < call.d; p++)
-          for (int c = 0; c < WIDE; c++) block[p * WIDE + c] = key[c * stride[2] + p * stride[3]];
+        for (int c = 0; c < WIDE; c += 4) turn(key + c * stride[2], stride[2], call.d, block + c);
+        continue;
+      }
+      if (dense && held == WIDE) {
+        for (int64_t c = 0; c < WIDE; c++) widen(call, at + (from + c) * stride[2], block + c);
         continue;
       }
       for (int64_t p = 0; p < call.d; p++)

@@ -3,6 +3,8 @@
 #include <cstdint>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__SSE__)
+#include <xmmintrin.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #endif

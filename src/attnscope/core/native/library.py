@@ -16,8 +16,9 @@ from attnscope.errors import EngineError
 ABI = 5
 """What the library must say of itself: the number in native/call.h, raised with each change of it."""
 
-SETS = ("avx512", "avx2", "plain")
-"""Instruction sets, the widest first; NEON is the plain one of its machines."""
+SETS = ("avx512", "avx2", "plain", "wide")
+"""Instruction sets, the widest first; NEON is the plain one of its machines. "wide" has the shape of AVX-512
+on AVX2: it is slow, and only a library compiled with the sanitizers holds it."""
 
 PASSES = {"normalise": 0, "fold": 1, "weigh": 2, "both": 3, "output": 4}
 
