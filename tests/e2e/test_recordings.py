@@ -9,16 +9,30 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGeneration
 
 from attnscope import record
 from attnscope.recording import Places
 from tests.e2e.pages import Explore, Map, served
 
+LONG = 2_011
+
+
+class Causal(torch.nn.Module):
+    """Attention alone."""
+
+    def forward(self, q: Tensor) -> Tensor:
+        """Every token looks back."""
+        return scaled_dot_product_attention(q, q, q, is_causal=True)
+
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """An encoder with a decoder that wrote from its third token on, that as sums alone, and twelve heads."""
+    """An encoder with a decoder that wrote from its third token on, that as sums alone, twelve heads, and a
+    long text.
+    """
     torch.manual_seed(6)
     sizes = {"vocab_size": 50, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
     model = T5ForConditionalGeneration(T5Config(**sizes, decoder_start_token_id=0)).eval()
@@ -40,7 +54,12 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     with torch.no_grad(), record(bert, path=at / "wide") as recording:
         bert(torch.randint(1, 49, (1, 40)))
         recording.places = {"encoder": Places(tuple({"text": f"word{i}"} for i in range(40)))}
-    return [at / "pair", at / "sums", at / "wide"]
+    q = torch.randn(1, 1, LONG, 8)
+    causal = Causal()
+    with torch.no_grad(), record(causal, path=at / "long") as recording:
+        causal(q)
+        recording.places = {"decoder": Places(tuple({"text": f" w{i}"} for i in range(LONG)))}
+    return [at / "pair", at / "sums", at / "wide", at / "long"]
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +136,54 @@ def test_nothing_that_is_listed_is_cut_off(page: Explore) -> None:
     assert min(abs(gap - 3) for gap in gaps) < 1, "a whole line stands at the top, with room for its ring"
     room = page.page.locator(".flow").first.evaluate("el => el.clientHeight")
     assert 0 < gaps[-1] < room - 30
+
+
+def test_of_a_long_text_chips_are_made_where_one_looks(page: Explore) -> None:
+    go(page, model="long")
+    chips, chosen = page.page.locator(".flow .tok"), page.page.locator(".flow .tok[aria-selected=true]")
+    assert chosen.get_attribute("aria-posinset") == chosen.get_attribute("aria-setsize") == str(LONG)
+    made = chips.count()
+    assert 40 < made < LONG / 2
+    inside = """el => {
+        const [own, flow] = [el, el.closest('.flow')].map((one) => one.getBoundingClientRect())
+        return own.top >= flow.top && own.bottom <= flow.bottom
+    }"""
+    assert chosen.evaluate(inside)
+    chosen.focus()
+    for keys, i in (("Home", 0), ("End", LONG - 1), ("Home", 0)):
+        page.page.keyboard.press(keys)
+        page.settle()
+        assert page.state()["i"] == str(i)
+        assert chosen.get_attribute("data-i") == str(i) and chosen.evaluate(inside)
+    page.page.locator(".flow").first.evaluate("el => { el.scrollTop = el.scrollHeight / 2 }")
+    page.until(
+        'document.querySelector(\'.flow .tok[data-i="1005"].shaded, .flow .tok[data-i="1005"].hatch\')'
+    )
+    page.page.keyboard.press("f")
+    page.page.keyboard.type("w777")
+    page.page.keyboard.press("Enter")
+    page.settle()
+    assert page.state()["i"] == "777" and chosen.evaluate(inside)
+
+
+def test_lines_go_on_from_one_stretch_of_a_long_text_to_the_next(page: Explore) -> None:
+    go(page, model="long", i=1_024)
+    page.page.locator(".flow .tok[aria-selected=true]").focus()
+    page.page.keyboard.press("ArrowUp")
+    page.settle()
+    above = int(page.state()["i"])
+    assert 960 < above < 1_024
+    page.page.keyboard.press("ArrowDown")
+    page.settle()
+    assert 1_024 <= int(page.state()["i"]) < 1_064
+
+
+def test_a_second_visit_asks_the_server_for_no_file_of_the_page(page: Explore) -> None:
+    go(page, model="wide")
+    go(page, model="wide", layer=0, head=3)
+    sent = """performance.getEntriesByType('resource')
+        .filter((one) => one.name.includes('/static/') && one.transferSize > 0).map((one) => one.name)"""
+    assert page.page.evaluate(sent) == []
 
 
 def test_a_row_as_a_table_carries_the_certificate_of_its_head(page: Explore) -> None:

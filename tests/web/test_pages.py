@@ -98,6 +98,12 @@ def test_a_page_names_at_its_head_every_file_it_needs_and_a_browser_may_keep_the
         answer = client.get(f"/{file}")
         assert answer.status_code == 200, file
         assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
+        plain = client.get(f"/static/{file.removeprefix(start)}")
+        assert (answer.content, answer.headers["content-type"]) == (
+            plain.content,
+            plain.headers["content-type"],
+        )
+        assert client.get(f"/{file}", headers={"Accept-Encoding": "identity"}).content == plain.content
 
 
 def test_a_file_that_changes_has_another_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,7 @@ def create_app(
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
+        worker.begin()
         yield
         measuring.close()
         room.close()

@@ -7,11 +7,15 @@ no new file is ever mixed with an old one. Without a version a file is asked for
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import re
+import stat
+from functools import lru_cache
 from pathlib import Path
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -33,7 +37,7 @@ TYPES = {
 }
 REVALIDATED = {"Cache-Control": "no-cache"}
 KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
-_VERSION = re.compile(r"~[0-9a-f]{16}[/\\]")
+_VERSIONED = re.compile(r"~[0-9a-f]{16}[/\\]([\w./\\-]+)", re.ASCII)
 
 
 def read(name: str) -> str:
@@ -61,11 +65,19 @@ class Files(StaticFiles):
     """The files under /static."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return a file; one that is asked for with its version may be kept."""
-        named = _VERSION.match(path)
-        response = await super().get_response(path[named.end() :] if named else path, scope)
-        if named and response.status_code in (200, 304):
-            response.headers.update(KEPT)
+        """Return a file; one that is asked for with its version may be kept, and is kept here too."""
+        named = _VERSIONED.fullmatch(path)
+        if named is None or scope["method"] != "GET":
+            return await super().get_response(path, scope)
+        full, found = self.lookup_path(named[1])
+        if found is None or not stat.S_ISREG(found.st_mode):
+            return await super().get_response(path, scope)
+        plain, packed = _content(full, found.st_size, found.st_mtime_ns)
+        response = Response(plain, media_type=TYPES.get(Path(full).suffix.lower()), headers=KEPT)
+        response.headers["Vary"] = "Accept-Encoding"
+        if len(packed) < len(plain) and "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+            response.body = packed
+            response.headers.update({"Content-Encoding": "gzip", "Content-Length": str(len(packed))})
         return response
 
     def file_response(
@@ -82,3 +94,10 @@ class Files(StaticFiles):
         if kind is not None and "content-type" in response.headers:
             response.headers["content-type"] = kind
         return response
+
+
+@lru_cache(maxsize=512)
+def _content(path: str, _size: int, _changed: int) -> tuple[bytes, bytes]:
+    """Return a file as it is and packed by gzip; read again where its size or time of change is another."""
+    plain = Path(path).read_bytes()
+    return plain, gzip.compress(plain, mtime=0)

@@ -41,6 +41,14 @@ class Worker:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
+    def begin(self) -> None:
+        """Run what the page opens with where it is a recording, which needs no text: it is ready before
+        anyone asks for it.
+        """
+        first = next(iter(self._catalogue.entries), None)
+        if first is not None and self._catalogue.recorded(first):
+            self.submit(first, "")
+
     def submit(self, model: str, text: str, words: str = "") -> Run:
         """Return the run of that text, a new one unless the same is under way or done."""
         self._catalogue.check(model)

@@ -28,7 +28,7 @@ class Strip {
   /** @type {HTMLElement[]} those that are made, at their places */ #chips = []
   /** @type {Made[]} */ #stretches = []
   #chosen = -1
-  #room = 0 // px of height, as it was when the chosen chip was last brought into view
+  #to = 0 // px: where the strip was last scrolled to for the chosen chip
 
   /** @param {string} name @param {(token: number, how: "pointer"|"key") => void} choose */
   constructor(name, choose) {
@@ -37,6 +37,8 @@ class Strip {
     this.tip = h('div', { class: 'tip chip-tip', hidden: true, role: 'tooltip' })
     this.el = h('div', { class: 'strip' }, this.flow, this.tip)
     this.near = new IntersectionObserver((entries) => this.#fillSeen(entries), { root: this.flow, rootMargin: `${AHEAD} 0px` })
+    this.size = new ResizeObserver(() => this.#again())
+    this.size.observe(this.flow)
     this.flow.addEventListener('click', (event) => this.#with(event, (at) => choose(at, 'pointer')))
     this.flow.addEventListener('pointerover', (event) => this.#with(event, (at, chip) => this.#showTip(at, chip)))
     this.flow.addEventListener('pointerleave', () => (this.tip.hidden = true))
@@ -112,9 +114,7 @@ class Strip {
   /** @param {number} at */
   #choose(at) {
     const chip = this.#chip(at)
-    const room = this.flow.clientHeight
-    if (!chip || (at === this.#chosen && room === this.#room)) return
-    this.#room = room
+    if (!chip || at === this.#chosen) return
     const before = this.#chips[this.#chosen]
     const focused = before !== undefined && before === document.activeElement
     if (before) Object.assign(before, { tabIndex: -1, ariaSelected: 'false' })
@@ -129,15 +129,21 @@ class Strip {
     return chip.getBoundingClientRect().top - this.flow.getBoundingClientRect().top + this.flow.scrollTop - GAP
   }
 
-  /** Scrolls inside the strip alone, to whole lines. @param {number} at @param {HTMLElement} chip */
-  #reveal(at, chip) {
+  /** The strip is higher or lower than it was: what was brought into view is brought there again, unless one has scrolled since. */
+  #again() {
+    const chip = this.#chips[this.#chosen]
+    if (chip && Math.abs(this.flow.scrollTop - this.#to) < chip.offsetHeight) this.#reveal(this.#chosen, chip, this.#to > 0)
+  }
+
+  /** Scrolls inside the strip alone, to whole lines. @param {number} at @param {HTMLElement} chip @param {boolean} [anew] even where it is in view */
+  #reveal(at, chip, anew = false) {
     const { flow } = this
     const [from, high] = [this.#top(chip), chip.offsetHeight + 2 * GAP]
-    if (from >= flow.scrollTop && from + high <= flow.scrollTop + flow.clientHeight) return
+    if (!anew && from >= flow.scrollTop && from + high <= flow.scrollTop + flow.clientHeight) return
     const to = from < flow.scrollTop ? from : this.#top(this.#firstAbove(at, chip, flow.clientHeight - high))
     const short = to + flow.clientHeight - flow.scrollHeight // px that the end lacks for a whole line at the top
     if (short > 0) flow.append(h('i', { class: 'brk', style: { height: `${short}px` }, 'aria-hidden': 'true' }))
-    flow.scrollTop = to
+    flow.scrollTop = this.#to = to
   }
 
   /** The first chip of the lines that have room above that of a chosen one. @param {number} at @param {HTMLElement} chip @param {number} room px */

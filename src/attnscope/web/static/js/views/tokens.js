@@ -89,6 +89,9 @@ class Tokens {
     this.strips.classList.toggle('two', !same)
     this.ways.update(way)
     this.units.update(data.words ?? '')
+    say(this.where, this.#where(data))
+    put(this.sentence, ...this.#words(data)) // before the strips, which take the height that is left
+    this.table.hidden = !values
     const one = same && way === 'by' ? (j ?? i) : i
     const shaded = { place, map }
     this.first.update({ ...shaded, axis: rows, chosen: one, values: same || way === 'by' ? values : null, padded: (at) => data.padded(same ? 'both' : 'rows', at) })
@@ -97,9 +100,6 @@ class Tokens {
     if (!same) put(this.names[0], `${NAMES[rows.stack]}: what looks`)
     if (!same) put(this.names[1], `${NAMES[columns.stack]}: what is looked at`)
     this.picture.update(columns.grid ? { axis: columns, src: data.picture(columns.stack), chosen: j, values: way === 'at' ? values : null, place, map } : null)
-    say(this.where, this.#where(data))
-    put(this.sentence, ...this.#words(data))
-    this.table.hidden = !values
   }
 
   /** @param {Data} data */
