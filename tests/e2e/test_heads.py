@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from attnscope.measure import HeadTable, heads
 from attnscope.models import open_model
 from tests.e2e.pages import Explore, served
+from tests.e2e.test_axe import in_every_look
+from tests.e2e.test_axe import page as axe_page  # noqa: F401
 
 TEXTS = ["ROMEO: But soft! what light, what light", "To be, or not to be: that is the rest."]
 
@@ -67,6 +69,15 @@ def test_a_survey_is_sorted_and_its_head_opens_on_its_best_text(
     state = explore.state()
     assert (state["model"], state["layer"], state["head"]) == ("lesson", str(best.layer), str(best.head))
     assert state["text"] in {text.spelled for text in table.texts}
+    # there the heads have the marks of their classes, and the way back leads to this head
+    expect(explore.page.locator(".hd .called .gl")).to_have_count(len(table.rows))
+    assert best.classes[0] in str(explore.page.locator(".hd[aria-selected=true]").get_attribute("title"))
+    named = sum(best.classes[0] in row.classes for row in table.rows)
+    explore.page.locator(f".class-legend [data-class='{best.classes[0]}']").click()
+    expect(explore.page.locator(".hd.back")).to_have_count(len(table.rows) - named)
+    explore.page.get_by_role("link", name="What each head does").click()
+    explore.settle("#detail h2")
+    assert explore.text("#detail h2") == f"Layer {best.layer} · Head {best.head}"
 
 
 def test_a_recording_is_measured_on_the_spot_and_one_text_gives_no_class(explore: Explore, app: str) -> None:
@@ -99,3 +110,12 @@ def test_a_phone_shows_it_all_without_sideways_scroll(explore: Explore, app: str
     expect(explore.page.locator("#detail h2")).to_be_visible()
     explore.page.keyboard.press("m")
     expect(explore.page.get_by_role("dialog", name="What the scores mean")).to_be_visible()
+
+
+def test_axe_has_no_fault_with_a_head_chosen_and_before_anything_is_measured(
+    axe_page: Page,  # noqa: F811
+    app: str,
+) -> None:
+    chosen = f"{app}/heads?survey=heads.json&layer=1&head=1&sort=sink"
+    assert in_every_look(axe_page, chosen, "#detail h2") == []
+    assert in_every_look(axe_page, f"{app}/heads?model=lesson-no-positions", "#nothing .card") == []

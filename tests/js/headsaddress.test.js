@@ -68,7 +68,7 @@ test('the heads of a run are called by module and call, with the first class and
   const site = (number, name, heads) => ({ site: number, name, heads, kind: 'self', stack: 'decoder', layer: number })
   const called = calledOf(known, { sites: [site(0, 'layers.0', 3), site(1, 'other', 1)] })
   assert.deepEqual([...called.keys()], ['0.0', '0.1'])
-  assert.deepEqual(called.get('0.0'), { glyph: 'next', short: 'next', number: '.900', words: 'induction .900, uniform .100; first token .400, uniform .100', names: ['induction', 'first token'] })
+  assert.deepEqual(called.get('0.0'), { glyph: 'next', number: '.90', words: 'induction .900, uniform .100; first token .400, uniform .100', names: ['induction', 'first token'] })
   assert.equal(called.get('0.1').words, 'no class')
   assert.deepEqual(legendOf(known, called).map(({ rule, count }) => [rule.name, count]), [['induction', 1], ['first token', 1], ['none', 1]])
 })

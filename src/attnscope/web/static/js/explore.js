@@ -8,6 +8,8 @@ import { KEYS, shortcut } from './pure/keyboard.js'
 import { positionOf } from './pure/knockout.js'
 import { inTokens, inWords, isWords, WORDS } from './pure/words.js'
 import { headSaying, predictionAt, tokenSaying } from './pure/sayings.js'
+import { calledOf, legendOf } from './pure/heads/classes.js'
+import { carried } from './pure/spelling.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
 import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
 import { address, isSite, siteOfGroup } from './pure/sites.js'
@@ -28,6 +30,7 @@ import { mount as mountTokens } from './views/tokens.js'
 class Explore extends Page {
   /** @type {"token"|"head"|"cell"|null} what is to be announced once its numbers are here */ unsaid = null
   lastText = ''
+  /** @type {{known: unknown, result: unknown, named: import("./views/heads.js").Named|null}} what the heads of this run are called */ names = { known: null, result: null, named: null }
   /** @type {import("./types.js").Knocked|null} what a knock-out told */ without = null
 
   constructor() {
@@ -174,7 +177,7 @@ class Explore extends Page {
     const { at, head, i, j } = this.selection()
     const site = isSite(at) ? at : null
     const second = state.values && !state.words ? this.store.get(`values ${id}`, () => api.valueThumbnails(id)) : undefined
-    this.heads.update({ result, thumbnails: second ?? thumbnails, at, head, map })
+    this.heads.update({ result, thumbnails: second ?? thumbnails, at, head, map, named: this.named(result), more: `heads${carried(format({ ...state, head }))}` })
     const numbers = numbersOf(this.store, id)
     const seen = this.picture.update({ result, numbers, at, head, i, j, state, look: this.look })
     // the ring and the shading move together: while a row is on its way the last one stays
@@ -195,6 +198,16 @@ class Explore extends Page {
     else if (cell) this.receipt.update({ cell, query: seen?.query(i).name ?? '', key: seen?.key(j ?? 0).name ?? '' })
     else if (!seen && !this.picture.waiting()) this.receipt.clear()
     this.announce(seen)
+  }
+
+  /** What a survey calls the heads of a run; null where there is none. @param {import("./types.js").Result} result */
+  named(result) {
+    const known = this.store.get(`classes ${result.model.id}`, () => api.classes(result.model.id)) ?? null
+    if (this.names.known !== known || this.names.result !== result) {
+      const called = known && calledOf(known, result)
+      this.names = { known, result, named: known && called?.size ? { called, legend: legendOf(known, called) } : null }
+    }
+    return this.names.named
   }
 
   /** @param {string} run @param {import("./types.js").Result} result @param {{site: Site|null, head: number, i: number, j: number|null}} place @param {number} after */

@@ -1,4 +1,4 @@
-// All heads at a glance: layers go down, heads go right, each a small picture with its mean entropy under it.
+// All heads at a glance: layers go down, heads go right, each a small picture with its class, or its mean entropy, under it.
 
 import { attr, css, h, put, s } from '../dom.js'
 import { moveInGrid } from '../pure/keyboard.js'
@@ -7,11 +7,14 @@ import { two } from '../pure/number.js'
 import { paintThumbnail } from '../pure/paint.js'
 import { groupOf, groupsOf, sharing } from '../pure/places.js'
 import { groupOfMissing, longName, rows, shortName } from '../pure/sites.js'
+import { glyph } from './heads/glyph.js'
+import { mountLegend } from './heads/legend.js'
 import { mountSeg } from './seg.js'
 
 /** @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Site} Site @typedef {import("../types.js").Block} Block @typedef {import("../types.js").ColourMap} ColourMap */
 /** @typedef {import("../pure/sites.js").Row} Row @typedef {import("../types.js").Group} Group @typedef {import("../types.js").Missing} Missing */
-/** @typedef {{result: Result, thumbnails: Block, at: Site|Missing|null, head: number, map: ColourMap}} Data at: the chosen site, or a layer that has nothing to show */
+/** What is known of the heads: what each is called, by "site.head", and the classes that there are. @typedef {{called: Map<string, import("../pure/heads/classes.js").Called>, legend: import("./heads/legend.js").Line[]}} Named */
+/** @typedef {{result: Result, thumbnails: Block, at: Site|Missing|null, head: number, map: ColourMap, named?: Named|null, more?: string|null}} Data at: the chosen site, or a layer that has nothing to show; more: the page that tells more of the heads */
 /** @typedef {{choose: (row: Row, head: number) => void, group: (group: Group) => void, open: () => void, resize: () => void}} On */
 /** @typedef {{row: Row, cells: HTMLElement[], painted: boolean, el: HTMLElement}} Line */
 
@@ -39,7 +42,8 @@ class Heads {
     this.stacks = h('div', { class: 'end', hidden: true })
     /** @type {ReturnType<typeof mountSeg<Group>>|null} */ this.seg = null
     this.about = h('span', { class: 'faint small' })
-    put(el, h('div', { class: 'sec' }, h('h2', {}, 'Heads'), this.about, this.keys, this.stacks), this.scroll)
+    this.legend = mountLegend((name) => this.#bringOut(name))
+    put(el, h('div', { class: 'sec' }, h('h2', {}, 'Heads'), this.about, this.keys, this.stacks), this.scroll, this.legend.el)
     this.seen = new IntersectionObserver((entries) => this.#paintSeen(entries), { root: this.scroll, rootMargin: '200px' })
     this.size = new ResizeObserver(() => this.#data && this.#resize(this.#data))
     this.size.observe(this.scroll)
@@ -61,10 +65,13 @@ class Heads {
     const before = this.#data
     this.#data = data
     const group = groupAt(data.at)
-    if (before?.thumbnails !== data.thumbnails) this.#offer(data.result)
-    if (before?.thumbnails !== data.thumbnails || group !== this.#group) this.#build(data, group)
-    else if (before.map !== data.map) this.#repaint()
+    const [other, renamed] = [before?.thumbnails !== data.thumbnails, before?.named !== data.named]
+    if (other || renamed) this.#offer(data)
+    if (other || group !== this.#group) this.#build(data, group)
+    else if (renamed) this.#rename(data.result)
+    else if (before?.map !== data.map) this.#repaint()
     if (group) this.seg?.update(group)
+    if (data.more) this.legend.aim(data.more)
     this.#choose(data)
   }
 
@@ -72,14 +79,40 @@ class Heads {
     this.#data = null
     this.#lines = []
     put(this.grid)
+    this.legend.update([], null)
   }
 
-  /** The choice between the stacks, where there are several. @param {Result} result */
-  #offer(result) {
+  /** What is known of the heads came after their pictures: those stay. @param {Result} result */
+  #rename(result) {
+    for (const { row, cells } of this.#lines) {
+      if (row.kind !== 'site') continue
+      cells.forEach((cell, head) => {
+        const now = this.#cell(row.site, head, result)
+        for (const name of ['aria-label', 'title']) attr(cell, name, now.getAttribute(name))
+        if (now.lastElementChild) cell.lastElementChild?.replaceWith(now.lastElementChild)
+      })
+    }
+  }
+
+  /** Heads of other classes step back. @param {string} name "" for none */
+  #bringOut(name) {
+    const called = this.#data?.named?.called
+    for (const { row, cells } of this.#lines) {
+      if (row.kind !== 'site') continue
+      cells.forEach((cell, head) => {
+        const names = called?.get(`${row.site.site}.${head}`)?.names ?? []
+        cell.classList.toggle('back', name !== '' && !(name === 'none' ? !names.length : names.includes(name)))
+      })
+    }
+  }
+
+  /** The classes, and the choice between the stacks, where there are several. @param {Data} data */
+  #offer({ result, named, more }) {
+    this.legend.update(named?.legend ?? [], more ?? null)
     const groups = groupsOf(result)
     this.stacks.hidden = groups.length < 2
     this.keys.hidden = groups.length > 1
-    put(this.about, `by row · ${groups.length > 1 ? '' : 'mean '}entropy, nats`)
+    put(this.about, named ? 'by row · class and its score' : `by row · ${groups.length > 1 ? '' : 'mean '}entropy, nats`)
     this.seg = groups.length < 2 ? null : mountSeg('Which attention', groups.map((value) => ({ value, text: GROUPS[value] })), this.on.group)
     put(this.stacks, this.seg?.el)
   }
@@ -118,13 +151,15 @@ class Heads {
     const entropy = site.entropy[head]
     const text = refused ? 'refused' : left ? 'not kept' : entropy !== null && Number.isFinite(entropy) ? two(entropy) : '–'
     const drawn = !refused && !left && (!site.not_drawn || Math.max(...site.picture) > 1)
+    const called = refused || left ? undefined : this.#data?.named?.called.get(`${site.site}.${head}`)
     const said = refused ? 'refused, not drawn' : left ? 'not kept' : `mean entropy ${text} nats${drawn ? '' : ', weights not kept'}`
     const shared = sharing(site, head)
     const picture = refused
       ? s('svg', { class: 'cross', viewBox: '0 0 10 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, s('path', { d: 'M0 0 10 10M10 0 0 10' }))
       : drawn ? h('div', { class: 'pic' }, h('canvas', { 'aria-hidden': 'true' })) : h('div', { class: 'pic none hatch', 'aria-hidden': 'true' })
-    return h('div', { class: refused ? 'hd refused' : shared && head % shared.heads.length === 0 && head > 0 ? 'hd group' : 'hd', role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'data-head': head, 'aria-label': `${longName(site, result)} head ${head}, ${said}` },
-      picture, h('span', {}, text))
+    const words = called ? `${called.words}; ${said}` : said
+    return h('div', { class: refused ? 'hd refused' : shared && head % shared.heads.length === 0 && head > 0 ? 'hd group' : 'hd', role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'data-head': head, 'aria-label': `${longName(site, result)} head ${head}, ${words}`, title: called && words },
+      picture, called ? h('span', { class: 'called' }, glyph(called.glyph), called.number) : h('span', {}, text))
   }
 
   /** @param {Data} data */

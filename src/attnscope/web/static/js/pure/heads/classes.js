@@ -5,7 +5,7 @@ import { weight, two } from '../number.js'
 /** @typedef {{name: string, glyph: string, says: string, score: string, least?: number, by_tokens?: boolean, of_uniform?: boolean}} Rule */
 /** @typedef {{name: string, order: number, head: number, kind: string, stack: string, classes: string[], scores: Record<string, {value: number|null, uniform: number|null}>}} KnownHead */
 /** of: the survey that tells it. @typedef {{of: string, classes: Rule[], heads: KnownHead[]}} Known */
-/** What a head is called: its classes, and the number of the first. @typedef {{glyph: string, short: string, number: string, words: string, names: string[]}} Called */
+/** What a head is called: its classes, and the number of the first. @typedef {{glyph: string, number: string, words: string, names: string[]}} Called */
 
 /** What a rule asks for. @param {Rule} rule @param {(score: string) => string} title */
 export function ruleWords({ score, least = 0, by_tokens: byTokens, of_uniform: ofUniform }, title) {
@@ -27,18 +27,18 @@ export function calledOf(known, result) {
     calls.set(site.name, order + 1)
     for (let head = 0; head < site.heads; head++) {
       const found = heads.get(`${site.name} ${order} ${site.kind} ${site.stack} ${head}`)
-      if (found) called.set(`${site.site}.${head}`, called1(found, rules))
+      if (found) called.set(`${site.site}.${head}`, callOne(found, rules))
     }
   }
   return called
 }
 
 /** @param {KnownHead} head @param {Map<string, Rule>} rules @returns {Called} */
-function called1({ classes, scores }, rules) {
+function callOne({ classes, scores }, rules) {
   const own = classes.flatMap((name) => rules.get(name) ?? [])
-  if (!own.length) return { glyph: 'none', short: '', number: '', words: 'no class', names: [] }
+  if (!own.length) return { glyph: 'none', number: '', words: 'no class', names: [] }
   const said = own.map(({ name, score }) => `${name} ${written(score, scores[score]?.value ?? null)}, uniform ${written(score, scores[score]?.uniform ?? null)}`)
-  return { glyph: own[0].glyph, short: own[0].glyph, number: written(own[0].score, scores[own[0].score]?.value ?? null), words: said.join('; '), names: classes }
+  return { glyph: own[0].glyph, number: two(scores[own[0].score]?.value ?? 0), words: said.join('; '), names: classes }
 }
 
 /** @param {string} score @param {number|null} value */

@@ -10,7 +10,7 @@ import { shown } from '../../pure/heads/table.js'
 export function bestOf(head, survey, state) {
   const found = bestTexts(head, survey, survey.opens, scoreOf(head, survey, state))
   const lists = found.map(({ score, texts }) =>
-    h('div', { class: 'best-texts' }, h('h3', { class: 'small dim' }, `Most ${score.title} on`),
+    h('div', { class: 'best-texts' }, h('h3', { class: 'small dim' }, `Its texts by ${score.title}, the largest first`),
       h('ul', {}, ...texts.map(({ name, value, href, page }) =>
         h('li', {}, h('span', { class: 'num' }, shown(value, score.unit)), h('span', {}, name), href && h('a', { href }, `Open in ${page}`)))),
       texts.length > 0 && !texts.some(({ href }) => href) && survey.opens.model && h('p', { class: 'small faint' }, score.text === 'plain' ? 'The survey does not hold these texts.' : 'No text is read as these very tokens.')))
