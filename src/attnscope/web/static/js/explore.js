@@ -1,9 +1,10 @@
 // The page Explore: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
+import { part } from './base.js'
 import { say } from './dom.js'
 import { numbersOf, wordCellOf } from './numbers.js'
-import { Page, part } from './page.js'
+import { Page } from './page.js'
 import { KEYS, shortcut } from './pure/keyboard.js'
 import { positionOf } from './pure/knockout.js'
 import { inTokens, inWords, isWords, WORDS } from './pure/words.js'

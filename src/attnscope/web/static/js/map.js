@@ -1,11 +1,12 @@
 // The page Map: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
+import { part } from './base.js'
 import { h, say } from './dom.js'
 import { Flight } from './mapflight.js'
 import { createSource } from './mapsource.js'
 import { numbersOf } from './numbers.js'
-import { Page, part } from './page.js'
+import { Page } from './page.js'
 import { KEYS, shortcut } from './pure/map/keys.js'
 import { positionOf } from './pure/knockout.js'
 import { distanceWords } from './pure/map/marks.js'

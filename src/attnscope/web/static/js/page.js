@@ -8,8 +8,6 @@ import { asProblem, createSession } from './session.js'
 import { mount as mountBadge } from './views/badge.js'
 import { showSave } from './views/save.js'
 
-export { part }
-
 /** @typedef {import("./types.js").Shared} Shared @typedef {import("./base.js").Where} Where */
 
 /**
