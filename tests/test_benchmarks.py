@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import bounds, fold, long, smollm2
+from attnscope.core.native.library import SETS
+from benchmarks import bounds, fold, limits, long, smollm2
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,7 +66,11 @@ def test_every_program_is_a_module_that_runs_and_one_that_is_not_there_is_refuse
         cwd=ROOT,
     )
     assert done.returncode == 2 and "there is no program 'nonsense'" in done.stderr
-    assert program.engine() in ("torch", "native")
+    assert limits.running() in ("torch", *SETS) and set(limits.LIMITS["output"]) == {
+        "avx512",
+        "avx2",
+        "others",
+    }
 
 
 def test_a_bound_that_is_missed_ends_the_run_with_1(
@@ -73,12 +78,11 @@ def test_a_bound_that_is_missed_ends_the_run_with_1(
 ) -> None:
     program = import_module("benchmarks.__main__")
     monkeypatch.setattr(fold, "LENGTH", 257)
-    monkeypatch.setattr(fold, "PASS_TWO", 1e9)
     monkeypatch.setattr(fold, "peak", lambda module, way: 1.0)  # two processes, which are not looked at here
     monkeypatch.setattr(sys, "argv", ["benchmarks", "fold", "--rounds", "1"])
     for most, missed in ((1e9, False), (1e-9, True)):
         held.clear()
-        monkeypatch.setattr(fold, "BOTH", most)
+        monkeypatch.setattr(fold, "limit", lambda name, most=most: most if name == "both passes" else 1e9)
         if missed:
             with pytest.raises(SystemExit) as ended:
                 program.main()
