@@ -1,4 +1,4 @@
-"""A trained model's induction heads matter where a text repeats itself; another head of their layer does not."""
+"""A trained model's induction heads matter where a text repeats itself; another head of a layer does not."""
 
 from __future__ import annotations
 
