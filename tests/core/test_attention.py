@@ -11,14 +11,15 @@ import torch
 
 from attnscope.core import masks
 from attnscope.core.arithmetic import Arithmetic
-from attnscope.core.attention import SHORT, attention, attention_to_hear, path
+from attnscope.core.attention import SOONER, attention, attention_to_hear, path
 from attnscope.core.bias import KeyBias
 from attnscope.core.dense import steps
 from attnscope.core.engine import chosen
 from attnscope.core.scoring import Scoring, as_scoring
 
 REAL = torch.arange(13) < 9
-OURS = "tiles" if isinstance(chosen(), str) else "native"
+FOUND = chosen()
+OURS, ISA = ("tiles", "") if isinstance(FOUND, str) else ("native", FOUND.isa())
 
 
 @pytest.mark.parametrize(
@@ -60,9 +61,11 @@ def test_numbers_that_are_not_finite_do_not_go_to_a_kernel_that_leaks_them(
     assert path(as_scoring(mask).bind(inputs.q, inputs.k), inputs.v) == OURS
 
 
-@pytest.mark.skipif(OURS == "tiles", reason="the native engine was not compiled")
+@pytest.mark.skipif(ISA not in SOONER, reason="no engine here that is sooner than the kernel")
 def test_long_causal_attention_goes_to_the_native_engine_unless_it_is_to_be_heard(make) -> None:
-    q, k, v = make(b=1, h=2, tq=SHORT)
+    q, k, v = make(b=1, h=1, tq=SOONER[ISA])
+    few = [x[:, :, :100] for x in (q, k, v)]
+    assert path(as_scoring(masks.causal()).bind(*few[:2]), few[2]) == "sdpa"
     assert path(as_scoring(masks.causal()).bind(q, k), v) == "native"
     assert path(as_scoring(masks.full()).bind(q, k), v) == "sdpa"
     ours, heard = attention(q, k, v, masks.causal()), attention_to_hear(q, k, v, masks.causal())

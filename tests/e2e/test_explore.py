@@ -148,7 +148,7 @@ def test_each_scale_has_its_ticks_and_chip_and_heatmap_share_a_colour(explore: E
         explore.page.keyboard.press(key)
         explore.settle()
         assert tick in explore.text(".legend")
-        assert explore.texts(".map .seg [aria-pressed=true]") == [name]
+        assert explore.texts(".map .seg[aria-label='Colour scale'] [aria-pressed=true]") == [name]
         assert explore.chip_colour(22) == explore.pixel(cell * 22 + 5, cell * 27 + 5)
         colours.add(explore.chip_colour(22))
     assert len(colours) == 4

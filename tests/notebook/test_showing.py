@@ -95,7 +95,7 @@ def test_a_page_is_saved_as_one_file(recording: Recording, tmp_path: Path) -> No
     made = ats.show(recording)
     path = made.save(tmp_path / "a new folder" / "romeo.html")
     assert path.read_text("utf-8") == made.html
-    with pytest.raises(RecordingError, match="is a folder. The name of a file. Choose another name"):
+    with pytest.raises(RecordingError, match=r"is a folder\. The name of a file\. Choose another name"):
         made.save(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import torch
@@ -18,8 +19,9 @@ from attnscope.shapes import Key, Out, Query, Value
 
 Path = Literal["native", "sdpa", "tiles"]
 
-SHORT = 512
-"""Rows from which the native engine makes causal attention sooner than F.scaled_dot_product_attention."""
+SOONER = {"avx512": 512, "avx2": 8_192}
+"""Rows from which the native engine makes causal attention sooner than F.scaled_dot_product_attention, by its
+instruction set; with others it never does."""
 
 
 def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None) -> Out:
@@ -58,12 +60,17 @@ def attention_to_hear(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None
 
 def path(bound: Bound, v: Value) -> Path:
     """Which way `attention` goes for this call: "native", "sdpa" or "tiles"."""
-    native = native_of(bound, v) is not None
-    if native and bound.visible.causal and not bound.visible.full and bound.shape.tq >= SHORT:
+    native, seen = native_of(bound, v), bound.visible
+    if (
+        native is not None
+        and seen.causal
+        and not seen.full
+        and bound.shape.tq >= SOONER.get(native.isa(), math.inf)
+    ):
         return "native"
     if _kernel_can(bound, v):
         return "sdpa"
-    return "native" if native else "tiles"
+    return "tiles" if native is None else "native"
 
 
 def _along(way: Path, bound: Bound, v: Tensor) -> Tensor:

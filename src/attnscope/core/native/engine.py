@@ -36,6 +36,10 @@ class Native:
     def __init__(self, library: Library) -> None:
         self._library = library
 
+    def isa(self) -> str:
+        """Its instruction set. Raises EngineError where ATTNSCOPE_ISA names another machine's."""
+        return self._library.isa()
+
     def blocks(self, bound: Bound, rows: slice | None = None) -> list[slice]:
         """Blocks of rows of about as many visible cells each."""
         start, stop, _ = (rows or slice(None)).indices(bound.shape.tq)
