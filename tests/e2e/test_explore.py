@@ -160,3 +160,16 @@ def test_the_next_characters_come_with_their_probabilities(explore: Explore) -> 
     chances = [number(p) for p in explore.texts(".pred .p")]
     assert len(chances) == 5 and chances == sorted(chances, reverse=True) and sum(chances) <= 1
     assert re.fullmatch(r"entropy \d?\.\d\d nats", explore.text(".next .end"))
+
+
+def test_keys_that_come_within_one_frame_all_count(explore: Explore) -> None:
+    explore.open(**CELL)
+    explore.page.locator(".hd[aria-selected=true]").focus()
+    explore.page.evaluate(
+        """() => ['ArrowDown', 'ArrowRight', 'ArrowRight'].forEach(key => {
+            const event = new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })
+            document.activeElement.dispatchEvent(event)
+        })"""
+    )
+    explore.settle()
+    assert (explore.state()["layer"], explore.state()["head"]) == ("3", "3")

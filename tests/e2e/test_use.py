@@ -75,7 +75,7 @@ def test_a_link_opens_the_same_view(explore: Explore) -> None:
     explore.page.goto(link)
     explore.settle(".rcpt .big")
     assert [explore.text(part) for part in (".best", ".map h2", ".about", ".rcpt", ".note")] == seen
-    assert explore.texts("[aria-pressed=true]") == pressed == ["tokens", "looked at by", "log"]
+    assert explore.texts("[aria-pressed=true]") == pressed == ["tokens", "looked at by", "weight", "log"]
     assert explore.page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 

@@ -49,11 +49,15 @@ export class Base {
   draw() {
     if (this.drawing) return
     attr(MAIN, 'aria-busy', true)
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = 0
-      this.drawNow()
-      if (!this.drawing) attr(MAIN, 'aria-busy', this.busy())
-    })
+    this.drawing = requestAnimationFrame(() => this.drawn())
+  }
+
+  /** Draws what waits for the next frame. */
+  drawn() {
+    cancelAnimationFrame(this.drawing)
+    this.drawing = 0
+    this.drawNow()
+    if (!this.drawing) attr(MAIN, 'aria-busy', this.busy())
   }
 
   drawNow() {}
@@ -80,6 +84,7 @@ export class Base {
 
   listen() {
     onSystemTheme(() => this.relook())
+    addEventListener('keydown', () => this.drawing && this.drawn(), { capture: true }) // a key goes on from where the last one led
     addEventListener('keydown', (event) => {
       const target = event.target instanceof HTMLElement ? event.target : null
       const typing = target?.matches('textarea, input:not([type=checkbox]), select') ?? false
