@@ -29,7 +29,7 @@ inline V raised(V x) {
   // x LOG2_E would be rounded; whole * LN_2 is exact
   V rest = ((x - whole * all(LN_2)) + whole * all(LN_2_LESS)) * all(LOG2_E);
 #endif
-  return power_of_two(rest) * floats((bits(shifted) << 23) + 0x3f800000);
+  return power_of_two(rest) * (V)(((U)shifted << 23) + 0x3f800000u);  // of a NaN any bits, and NaN in the end
 }
 
 // e^x of numbers up to about 0, exactly 0 from LEAST down; x is set to LEAST there.
@@ -40,8 +40,8 @@ inline V exponential(V& x) {
 
 // The natural logarithm of normal numbers above 0 (Cephes).
 inline V logarithm(V x) {
-  I field = (bits(x) - 0x3f3504f3) >> 23;  // x = 2^field * m, m in [sqrt(1/2), sqrt(2)]
-  V m = floats(bits(x) - (field << 23)) - all(1.0f), whole;
+  I field = (I)((U)x - 0x3f3504f3u) >> 23;  // x = 2^field * m, m in [sqrt(1/2), sqrt(2)]
+  V m = (V)((U)x - ((U)field << 23)) - all(1.0f), whole;
   for (int n = 0; n < LANES; n++) whole[n] = (float)field[n];
   V p = fma(all(7.0376836292e-2f), m, all(-1.1514610310e-1f));
   p = fma(p, m, all(1.1676998740e-1f));
@@ -74,16 +74,16 @@ inline V tangent(V x) {  // tanh
 }
 
 inline V to_bfloat16(V x) {
-  I raw = bits(x);
-  V found = floats((raw + 0x7fff + ((raw >> 16) & 1)) & (int32_t)0xffff0000);
+  U raw = (U)x;
+  V found = (V)((raw + 0x7fff + ((raw >> 16) & 1)) & 0xffff0000);
   return x != x ? x : found;
 }
 
 inline V to_float16(V x) {
   V size = magnitude(x);
-  I raw = bits(size), kept = (raw + 0xfff + ((raw >> 13) & 1)) & (int32_t)0xffffe000;
+  U raw = (U)size, kept = (raw + 0xfff + ((raw >> 13) & 1)) & 0xffffe000;
   V small = (size + all(0.5f)) - all(0.5f);  // steps of 2^-24
-  V found = size < all(0x1p-14f) ? small : floats(kept);
+  V found = size < all(0x1p-14f) ? small : (V)kept;
   found = found > all(65504.0f) ? all(__builtin_inff()) : found;
   found = floats(bits(found) | (bits(x) & (int32_t)0x80000000));
   return x != x ? x : found;

@@ -25,6 +25,7 @@ constexpr int LANES = 4, ACROSS = 2;
 
 typedef float V __attribute__((vector_size(4 * LANES)));
 typedef int32_t I __attribute__((vector_size(4 * LANES)));
+typedef uint32_t U __attribute__((vector_size(4 * LANES)));
 typedef float VU __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 inline V load(const float* p) { return *reinterpret_cast<const VU*>(p); }
