@@ -12,6 +12,9 @@ sanitized := build/sanitized/_fold.so
 # One thread of torch per process: the tests run two at a time.
 threads := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 walking := tests/core tests/listen tests/recording tests/maps
+# pip leaves it to Python to compile what is imported: where the machine forbids Python to keep what it
+# compiled, each of the suite's processes would compile torch again, for 3 s.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@awk '/^## /{sub(/^## /,""); h=h (h?" ":"") $$0; next} /^[a-z-]+:/&&h{split($$0,t,":"); printf "  make %-10s %s\n", t[1], h} {h=""}' Makefile
