@@ -45,7 +45,7 @@ def certificates(rounds: int) -> Iterator[Certificate]:
             sites = chain.from_iterable(one.recording.sites for one in tiny)
             for site in chain(sites, layer_sites(seed, dtype)):
                 yield site.certificate
-            for route in ("sdpa", "eager"):
+            for route in ("attnscope", "sdpa", "eager"):
                 yield from clean_calls(seed, dtype, route)
     for site in real_sites():
         yield site.certificate

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import flex_attention
 
+from attnscope.core.attention import attention
+from attnscope.core.masks import causal, window
 from attnscope.listen import record
 from attnscope.recording.site import Site
 
@@ -80,6 +83,8 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], Options]] = {
     "its own grid": (lambda: Cross(weights=True), _fused("")),
     "its sdpa": (lambda: Cross(weights=False), _fused("")),
     "softmax written out": (lambda: Packed(_written_out), _fused("")),
+    "attention(), causal": (lambda: Packed(partial(attention, scoring=causal())), _fused("")),
+    "attention(), window": (lambda: Packed(partial(attention, scoring=window(20))), _fused("")),
     "flex": (lambda: Packed(flex_attention), _fused("")),
 }
 """By name: what builds the model, and what a call of it is given beside x."""

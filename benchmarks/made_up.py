@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnscope.core.arithmetic import Arithmetic
+from attnscope.core.attention import attention
 from attnscope.core.certificate import Certificate, certify
 from attnscope.core.masks import window
 from attnscope.core.scoring import Scoring
@@ -19,7 +20,9 @@ WINDOW = 24
 
 
 def clean_calls(seed: int, dtype: torch.dtype, route: str) -> Iterator[Certificate]:
-    """The certificates of calls by PyTorch's fused kernel, or by the steps that model files write."""
+    """The certificates of calls by PyTorch's fused kernel, by attention(), or by the steps that model files
+    write.
+    """
     for q, k, v in _calls(seed, dtype):
         yield certify(q, k, v, _out(route, q, k, v), _right(route, dtype), seed=seed, route=route)
 
@@ -41,7 +44,11 @@ def _right(route: str, dtype: torch.dtype) -> Scoring:
 
 
 def _out(route: str, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """What PyTorch makes of the call: its fused kernel, or the steps as model files write them."""
+    """What is made of the call: by attention(), by PyTorch's fused kernel, or by the steps as model files
+    write them.
+    """
+    if route == "attnscope":
+        return attention(q, k, v, window(WINDOW - 1))
     place = torch.arange(q.shape[2])
     behind = place[:, None] - place
     seen = (behind >= 0) & (behind < WINDOW)

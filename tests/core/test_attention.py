@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
+from torch.nn.functional import scaled_dot_product_attention
+from torch.overrides import TorchFunctionMode
 
 from attnscope.core import masks
 from attnscope.core.arithmetic import Arithmetic
-from attnscope.core.attention import SOONER, attention, attention_to_hear, path
+from attnscope.core.attention import SOONER, attention, path
 from attnscope.core.bias import KeyBias
 from attnscope.core.dense import steps
 from attnscope.core.engine import chosen
@@ -62,17 +65,72 @@ def test_numbers_that_are_not_finite_do_not_go_to_a_kernel_that_leaks_them(
 
 
 @pytest.mark.skipif(ISA not in SOONER, reason="no engine here that is sooner than the kernel")
-def test_long_causal_attention_goes_to_the_native_engine_unless_it_is_to_be_heard(make) -> None:
+def test_long_causal_attention_goes_to_the_native_engine(make) -> None:
     q, k, v = make(b=1, h=1, tq=SOONER[ISA])
     few = [x[:, :, :100] for x in (q, k, v)]
     assert path(as_scoring(masks.causal()).bind(*few[:2]), few[2]) == "sdpa"
     assert path(as_scoring(masks.causal()).bind(q, k), v) == "native"
     assert path(as_scoring(masks.full()).bind(q, k), v) == "sdpa"
-    ours, heard = attention(q, k, v, masks.causal()), attention_to_hear(q, k, v, masks.causal())
-    assert torch.equal(heard, torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True))
-    torch.testing.assert_close(ours, heard, rtol=2e-6, atol=2e-6)
+    theirs = scaled_dot_product_attention(q, k, v, is_causal=True)
+    torch.testing.assert_close(attention(q, k, v, masks.causal()), theirs, rtol=2e-6, atol=2e-6)
     learned = v.clone().requires_grad_()
     assert path(as_scoring(masks.causal()).bind(q, k), learned) == "sdpa"
+
+
+class Listening(TorchFunctionMode):
+    """Hears what is called, and hands it on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Any] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls.append(func)
+        return func(*args, **kwargs or {})
+
+
+@pytest.mark.parametrize("scoring", [None, masks.causal(), masks.window(3)], ids=repr)
+def test_a_function_mode_hears_attention_alone_and_changes_nothing(make, scoring: masks.Mask | None) -> None:
+    mine, mode = [x.requires_grad_() for x in make()], Listening()
+    alone = attention(*mine, scoring)
+    grads = torch.autograd.grad(alone.sum(), mine)
+    with mode:
+        out = attention(*mine, scoring)
+    heard = [func for func in mode.calls if func in (attention, scaled_dot_product_attention)]
+    assert heard == [attention] and torch.equal(out, alone)
+    assert all(map(torch.equal, torch.autograd.grad(out.sum(), mine), grads))
+
+
+def test_a_class_of_tensors_of_ones_own_stays_one(make) -> None:
+    class Own(torch.Tensor):
+        pass
+
+    out = attention(*(x.as_subclass(Own) for x in make()), masks.window(3))
+    assert type(out) is Own
+    plain = attention(*make(), masks.window(3))
+    torch.testing.assert_close(out.as_subclass(torch.Tensor), plain, rtol=0, atol=1e-6)
+
+
+def test_a_call_goes_on_one_device_whatever_torchs_own_default_is(make) -> None:
+    """Memory that was made on another device was written to at the address that it gave."""
+    mine = make()
+    alone = attention(*mine, masks.window(3))
+    with torch.device("meta"):
+        out = attention(*mine, masks.window(3))
+    assert torch.equal(out, alone)
+
+
+def test_torch_exports_and_compiles_it_as_it_would_without_a_mode(make) -> None:
+    class Full(torch.nn.Module):
+        def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+            return attention(q, k, v)
+
+    q, k, v = make()
+    with Listening():
+        exported = torch.export.export(Full(), (q, k, v))
+    names = [str(node.target) for node in exported.graph.nodes if node.op == "call_function"]
+    assert names == ["aten.scaled_dot_product_attention.default"]
+    assert torch.equal(exported.module()(q, k, v), attention(q, k, v))
 
 
 def test_a_rule_and_float64_go_over_tiles(make) -> None:

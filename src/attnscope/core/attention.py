@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
+from torch.overrides import handle_torch_function, has_torch_function_variadic
 
 from attnscope.core.engine import native_of
 from attnscope.core.mask import Mask
@@ -34,6 +35,9 @@ def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None)
     native engine, and memory is that of the path taken: the kernel's own, and O(T) on tiles, where each block
     of rows is computed again in the backward pass.
 
+    Like torch's own functions it answers a TorchFunctionMode and classes with __torch_function__: they are
+    handed this call, and not what it calls.
+
     >>> import torch
     >>> from attnscope.core.masks import window
     >>> q = k = v = torch.ones(1, 2, 1000, 8)
@@ -42,20 +46,16 @@ def attention(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None)
 
     Raises ShapeError, DtypeError, MaskError or ScoringError.
     """
+    if has_torch_function_variadic(q, k, v) and not torch.compiler.is_compiling():
+        out: Out = handle_torch_function(attention, (q, k, v), q, k, v, scoring)
+        return out
     bound = as_scoring(scoring).bind(q, k)
     check_values(bound, v)
-    return _along(path(bound, v), bound, v)
-
-
-def attention_to_hear(q: Query, k: Key, v: Value, scoring: Scoring | Mask | None = None) -> Out:
-    """As `attention`, but by F.scaled_dot_product_attention wherever that can say the call, however long: a
-    recording hears that function, and is to hear the modules that are built on this.
-
-    Raises ShapeError, DtypeError, MaskError or ScoringError.
-    """
-    bound = as_scoring(scoring).bind(q, k)
-    check_values(bound, v)
-    return _along("sdpa" if _kernel_can(bound, v) else path(bound, v), bound, v)
+    way = path(bound, v)
+    if way == "sdpa":
+        return _by_kernel(bound, v)
+    native = native_of(bound, v) if way == "native" else None
+    return by_tiles(bound, v) if native is None else _by_native(native, bound, v)
 
 
 def path(bound: Bound, v: Value) -> Path:
@@ -71,14 +71,6 @@ def path(bound: Bound, v: Value) -> Path:
     if _kernel_can(bound, v):
         return "sdpa"
     return "tiles" if native is None else "native"
-
-
-def _along(way: Path, bound: Bound, v: Tensor) -> Tensor:
-    """The out, along the way that was chosen."""
-    if way == "sdpa":
-        return _by_kernel(bound, v)
-    native = native_of(bound, v) if way == "native" else None
-    return by_tiles(bound, v) if native is None else _by_native(native, bound, v)
 
 
 def _kernel_can(bound: Bound, v: Tensor) -> bool:
@@ -118,7 +110,7 @@ def _by_kernel(bound: Bound, v: Tensor) -> Tensor:
 def _by_native(native: Native, bound: Bound, v: Tensor) -> Tensor:
     """The native engine's pass, block of rows after block of rows."""
     shape = bound.shape
-    out = torch.empty(shape.b, shape.h, shape.tq, v.shape[-1])
+    out = torch.empty(shape.b, shape.h, shape.tq, v.shape[-1], device=v.device)
     for rows in native.blocks(bound):
         native.output(bound, v, rows, out[:, :, rows])
     return out.to(v.dtype)

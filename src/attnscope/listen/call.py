@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from attnscope.shapes import Key, Out, Query, Value
 
 if TYPE_CHECKING:
+    from attnscope.core.scoring import Scoring
     from attnscope.listen.projecting import Projection
     from attnscope.listen.reading import Reading
 
@@ -42,9 +43,10 @@ class Call:
     sees keys 0 .. i. softcap, sinks (h): of families that have them.   dropout: probability of a dropped
     weight in this call. grid: the weights (b h tq tk) that the call itself made, where it is at hand.
     autocast: the dtype to which products cast their operands here, None outside autocast.
-    readings: what the route itself has read, where no tensor says it.   place: what it knows of where the
-    call stands.   doubt: why out may not be what the model mixed, None where it is.   projection: W_O, where
-    the route itself knows it.
+    readings: what the route itself has read, where no tensor says it.   scoring: all that happens between q.k
+    and softmax beside those, where the call was handed it: none of the other fields says anything of it then.
+    place: what the route knows of where the call stands.   doubt: why out may not be what the model mixed,
+    None where it is.   projection: W_O, where the route itself knows it.
     """
 
     module: nn.Module
@@ -63,9 +65,20 @@ class Call:
     grid: Tensor | None = None
     autocast: torch.dtype | None = None
     readings: tuple[Reading, ...] = ()
+    scoring: Scoring | None = None
     place: Place = NAMED
     doubt: str | None = None
     projection: Projection | None = None
+
+    @property
+    def first(self) -> int | None:
+        """The position of row 0 among the keys, where the call itself says it."""
+        if self.causal or self.place.kind == "self":
+            return 0
+        if self.scoring is None:
+            return None
+        even = 0 if self.q.shape[2] == self.k.shape[2] else None
+        return even if self.scoring.offset is None else self.scoring.offset
 
     @property
     def eager(self) -> bool:

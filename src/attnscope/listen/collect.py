@@ -15,6 +15,7 @@ from attnscope.core.bias import Bias, KeyBias, RelativeBias, TensorBias
 from attnscope.core.certificate import Certificate, certify_parts
 from attnscope.core.engine import engine_of, normaliser_of, one_after_another
 from attnscope.core.fold import Summary, summarize_parts
+from attnscope.core.mask import Mask
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.signs import evening_of
 from attnscope.core.tile import Normaliser
@@ -124,7 +125,7 @@ def _bound(
 ) -> tuple[Bound, Matched]:
     """The scoring of a call's `heads` bound to their tensors, and the arithmetic that it was matched with."""
     scoring = _scoring(read, reader, heads)
-    matched = match(part, scoring, likely=likely) if part.eager else Matched(_dropped(part), None, None)
+    matched = match(part, scoring, likely=likely) if part.eager else Matched(_told(part), None, None)
     return replace(scoring, arithmetic=matched.arithmetic).bind(part.q, part.k), matched
 
 
@@ -216,9 +217,11 @@ def _read(call: Call, name: str, reader: Reader) -> _Read:
     if call.causal or not readings:
         readings.append(everything(tq, tk, call.q.device, causal=call.causal))
     cross = kind_of(name, call) == "cross"
-    from_first = call.causal or call.place.kind == "self"
-    fewer = tq > tk and not from_first  # keys were pooled, or are those of another sequence
-    offset = None if cross or fewer else 0 if from_first else offset_of(readings, tq, tk)
+    offset = call.first
+    if cross or (offset is not None and offset < 0):
+        offset = None
+    elif offset is None and tq <= tk:  # else keys were pooled, or are those of another sequence
+        offset = offset_of(readings, tq, tk)
     looks_back = not cross and looks_back_only(readings, tq, offset or 0)
     return _Read(call, tuple(readings), offset, label(name, call, looks_back_only=looks_back))
 
@@ -254,11 +257,23 @@ def _scoring(read: _Read, reader: Reader, heads: tuple[int, ...] | None) -> Scor
     mask = read.readings[0].of_heads(heads).mask(offset)
     for reading in read.readings[1:]:
         mask = mask & reading.of_heads(heads).mask(offset)
+    if call.scoring is not None:
+        return _handed(call.scoring, mask, offset, heads)
     biases = [bias for reading in read.readings if (bias := reader.bias(reading, offset)) is not None]
     return Scoring(
         mask=mask, scale=call.scale, bias=_one_bias(biases, read, heads), softcap=call.softcap,
-        sinks=None if call.sinks is None else _own(call.sinks if heads is None else call.sinks[list(heads)]),
-        offset=offset,
+        sinks=_sinks_of(call.sinks, heads), offset=offset,
+    )  # fmt: skip
+
+
+def _handed(scoring: Scoring, mask: Mask, offset: int, heads: tuple[int, ...] | None) -> Scoring:
+    """A scoring that a call was handed, for some heads alone, with row 0 at `offset`."""
+    bias = scoring.bias
+    if isinstance(bias, RelativeBias):
+        bias = replace(bias, first=bias.first + (scoring.offset or 0) - offset)
+    return replace(
+        scoring, mask=mask, bias=None if bias is None else _bias_of(bias, heads),
+        sinks=_sinks_of(scoring.sinks, heads), offset=offset,
     )  # fmt: skip
 
 
@@ -267,15 +282,20 @@ def _one_bias(biases: Sequence[Bias], read: _Read, heads: tuple[int, ...] | None
         given = [reading.bias for reading in read.readings if reading.bias is not None]
         wide = torch.promote_types(read.call.q.dtype, torch.float32)
         return TensorBias(of_heads(torch.as_tensor(sum(one.to(wide) for one in given)), heads))
-    if not biases:
-        return None
-    bias = biases[0]
+    return _bias_of(biases[0], heads) if biases else None
+
+
+def _bias_of(bias: Bias, heads: tuple[int, ...] | None) -> Bias:
     if heads is None:
         return bias
     if isinstance(bias, RelativeBias):
         return RelativeBias(of_heads(bias.table[None], heads)[0], first=bias.first)
     values = of_heads(bias.values, heads)
     return KeyBias(values) if isinstance(bias, KeyBias) else TensorBias(values)
+
+
+def _sinks_of(sinks: Tensor | None, heads: tuple[int, ...] | None) -> Tensor | None:
+    return None if sinks is None else _own(sinks if heads is None else sinks[list(heads)])
 
 
 def _of_heads(call: Call, heads: tuple[int, ...] | None) -> Call:
@@ -298,8 +318,12 @@ def _doubted(certificate: Certificate, doubt: str) -> Certificate:
     return replace(certificate, verdict=verdict, reason=tuple((doubt,) * len(heads) for heads in verdict))
 
 
-def _dropped(call: Call) -> Arithmetic | None:
-    """The arithmetic of a fused kernel: none of ours to replay, but what it dropped is said."""
+def _told(call: Call) -> Arithmetic | None:
+    """The arithmetic that the call was handed. A fused kernel has none of ours to replay, but what it dropped
+    is said.
+    """
+    if call.scoring is not None:
+        return call.scoring.arithmetic
     return Arithmetic(dropout=call.dropout) if call.dropout > 0 else None
 
 

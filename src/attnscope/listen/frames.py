@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attnscope.listen.folds import Fold
     from attnscope.listen.following import Grid
     from attnscope.listen.projecting import Output
+    from attnscope.listen.routes.ours import Asked
     from attnscope.listen.routes.sdpa import Heard
     from attnscope.listen.runs import RunLog
     from attnscope.listen.session import Session
@@ -79,7 +80,7 @@ class Thread(threading.local):
     grids: list[Grid] = field(default_factory=list)
     folds: Memories[tuple[Fold, ...]] = field(default_factory=Memories)
     products: Memories[tuple[int, ...]] = field(default_factory=Memories)
-    inside: list[Heard] | None = None
+    inside: list[Heard | Asked] | None = None
     output: Output | None = None
     mode: TorchFunctionMode | None = None
 

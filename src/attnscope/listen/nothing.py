@@ -14,8 +14,9 @@ from attnscope.listen.silent import LOOKS_LIKE_ATTENTION, without_softmax
 from attnscope.recording import NotShown
 
 LOOKED_FOR = (
-    "Looked for: transformers' attention registry, F.scaled_dot_product_attention, nn.MultiheadAttention, "
-    "and softmax over (batch, heads, queries, keys) followed by a product with the values"
+    "Looked for: transformers' attention registry, F.scaled_dot_product_attention, attnscope.attention, "
+    "nn.MultiheadAttention, and softmax over (batch, heads, queries, keys) followed by a product with the "
+    "values"
 )
 REWRITE = (
     "In code of your own, call F.scaled_dot_product_attention(q, k, v), or softmax(scores, dim=-1) @ v with "

@@ -45,8 +45,8 @@ class Reader:
         self._known[key] = (weakref.ref(base), reading)
         return reading
 
-    def once(self, rule: Any, sizes: tuple[int, int, int, int], make: Callable[[], Reading]) -> Reading:
-        """The reading of a rule that is no tensor, made once for each rule and sizes (b, h, tq, tk)."""
+    def once(self, rule: Any, sizes: tuple[int, ...], make: Callable[[], Reading]) -> Reading:
+        """The reading of a rule that is no tensor, made once for each rule and sizes (b, h, tq, tk, ..)."""
         key = (id(rule), *sizes)
         if key not in self._rules:
             self._rules[key] = (rule, make())  # held, so that no id is given away meanwhile

@@ -7,7 +7,7 @@ from dataclasses import replace
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnscope.core.attention import attention_to_hear
+from attnscope.core.attention import attention
 from attnscope.core.dense import Steps, steps
 from attnscope.core.masks import causal
 from attnscope.core.scoring import Scoring
@@ -41,7 +41,7 @@ class CausalSelfAttention(nn.Module):
         q, k, v = self.project(x)
         if cache is not None:
             k, v = cache.extend(k, v)
-        out: Tensor = self.out(join_heads(attention_to_hear(q, k, v, replace(CAUSAL, offset=first))))
+        out: Tensor = self.out(join_heads(attention(q, k, v, replace(CAUSAL, offset=first))))
         return out
 
     def project(self, x: Float[Tensor, "b t c"]) -> tuple[Query, Key, Value]:

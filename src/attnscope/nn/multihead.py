@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnscope.core.attention import attention_to_hear
+from attnscope.core.attention import attention
 from attnscope.core.dense import Steps, steps
 from attnscope.core.mask import Mask
 from attnscope.core.positions import Pairing, rotate
@@ -96,7 +96,7 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.extend(k, v)
             rules = replace(rules, offset=first) if rules.offset is None else rules
-        out: Tensor = self.out_proj(join_heads(attention_to_hear(q, k, v, rules)))
+        out: Tensor = self.out_proj(join_heads(attention(q, k, v, rules)))
         return out
 
     def project(

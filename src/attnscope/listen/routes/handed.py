@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.listen.call import CannotShowError
+from attnscope.listen.routes.ours import Asked
 from attnscope.listen.routes.sdpa import Heard, plain_tensor
 
 
@@ -16,14 +17,15 @@ from attnscope.listen.routes.sdpa import Heard, plain_tensor
 class Handed:
     """One call of an attention function. implementation: its name.   given: arguments by name.
 
-    result: what it returned.   heard: calls of the fused kernel inside.   cast: autocast's dtype, or None.
+    result: what it returned.   heard: calls of the fused kernel, or of attention(), inside.   cast: autocast's
+    dtype, or None.
     """
 
     implementation: str
     module: nn.Module
     given: dict[str, Any] = field(repr=False)
     result: Any = field(repr=False)
-    heard: list[Heard] = field(repr=False)
+    heard: list[Heard | Asked] = field(repr=False)
     cast: torch.dtype | None
 
     @property

@@ -13,6 +13,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from attnscope.listen.call import Call, CannotShowError
 from attnscope.listen.ears import Ears
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.quiet import as_autocast, autocast_dtype
-from attnscope.listen.routes import flash, flex
+from attnscope.listen.routes import flash, flex, ours
 from attnscope.listen.routes.handed import Handed
 from attnscope.listen.routes.sdpa import Heard
 from attnscope.listen.shared import Shared
@@ -96,7 +97,7 @@ def _listener(inner: Attention, implementation: str) -> Attention:
 
 
 @contextmanager
-def _ears_open(wanted: bool) -> Iterator[list[Heard]]:
+def _ears_open(wanted: bool) -> Iterator[list[Heard | ours.Asked]]:
     """What the fused kernel is called with meanwhile. Compiled kernels are left alone: inside, nothing is
     heard.
     """
@@ -115,7 +116,8 @@ def _ears_open(wanted: bool) -> Iterator[list[Heard]]:
 def _call(frame: Frame, handed: Handed) -> Call:
     implementation, heard = handed.implementation, handed.heard
     if len(heard) == 1:
-        return _fused(handed, heard[0])
+        one = heard[0]
+        return _scored(handed, one, frame) if isinstance(one, ours.Asked) else _fused(handed, one)
     if heard:
         raise CannotShowError(f"it takes {len(heard)} steps of attention in one call")
     if implementation == flex.NAME:
@@ -127,6 +129,14 @@ def _call(frame: Frame, handed: Handed) -> Call:
     raise CannotShowError(
         f'its "{implementation}" attention is not one that can be read yet; '
         'try attn_implementation="sdpa" or "eager" when loading the model'
+    )
+
+
+def _scored(handed: Handed, asked: ours.Asked, frame: Frame) -> Call:
+    """A call through attention(), as that was handed it."""
+    out = handed.out(asked.q, asked.v)
+    return replace(
+        ours.call_of(frame, replace(asked, out=out), f"huggingface/{ours.NAME}"), module=handed.module
     )
 
 
