@@ -17,8 +17,8 @@ from attnscope.listen.routes.sdpa import Heard, plain_tensor
 class Handed:
     """One call of an attention function. implementation: its name.   given: arguments by name.
 
-    result: what it returned.   heard: calls of the fused kernel, or of attention(), inside.   cast: autocast's
-    dtype, or None.
+    result: what it returned.   heard: calls of the fused kernel, or of attention(), inside.   cast: the
+    dtype of autocast, or None.
     """
 
     implementation: str
