@@ -47,6 +47,7 @@ def test_a_survey_is_sorted_and_its_head_opens_on_its_best_text(
     open_heads(explore, app)
     assert names(explore) == [f"L{row.layer} H{row.head}" for row in table.rows]
     explore.page.get_by_role("button", name="previous token", exact=True).last.click()
+    explore.settle("#rows tbody tr")
     ranked = table.ranked("previous_token")
     assert names(explore) == [f"L{row.layer} H{row.head}" for row in ranked]
     best = ranked[0]

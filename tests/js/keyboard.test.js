@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KEYS, moveInGrid, moveInLines, shortcut } from '../../src/attnscope/web/static/js/pure/keyboard.js'
+import { KEYS, moveInGrid, moveInLines, sharedShortcut, shortcut } from '../../src/attnscope/web/static/js/pure/keyboard.js'
 
 const at = { row: 3, column: 4, rows: 6, columns: 9 }
 
@@ -46,14 +46,16 @@ test('while one types only Ctrl Enter is a shortcut', () => {
   assert.equal(shortcut({ key: 'Enter', ctrlKey: true }, true), 'run')
   assert.equal(shortcut({ key: 'b' }, true), null)
   assert.equal(shortcut({ key: 'b' }, false), 'way')
-  assert.equal(shortcut({ key: 'c', ctrlKey: true }, false), null)
+  assert.equal(shortcut({ key: 'b', ctrlKey: true }, false), null)
+  assert.equal(sharedShortcut({ key: 'c', ctrlKey: true }, false), null)
+  assert.equal(sharedShortcut({ key: 'c' }, true), null)
   assert.equal(shortcut({ key: '2' }, false), 'log')
 })
 
 test('every single-key shortcut is listed in the dialog', () => {
   const listed = KEYS.flatMap((part) => part.keys.flatMap((line) => line.keys))
   for (const key of ['c', 'd', '/', '?', 'b', 'x', 't', '1', '2', '3', '4']) {
-    assert.ok(shortcut({ key }, false), key)
+    assert.ok(shortcut({ key }, false) ?? sharedShortcut({ key }, false), key)
     assert.ok(listed.includes(key), key)
   }
 })

@@ -79,13 +79,18 @@ def finish(client: TestClient) -> Finish:
 
 def wait(client: TestClient, run: str, seconds: float = 30) -> dict[str, Any]:
     """Return the state of a run once it has ended."""
+    return ended(client, f"/api/runs/{run}", seconds)
+
+
+def ended(client: TestClient, address: str, seconds: float = 30) -> dict[str, Any]:
+    """Return the state of a job once it has ended."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        state: dict[str, Any] = client.get(f"/api/runs/{run}").json()
+        state: dict[str, Any] = client.get(address).json()
         if state["state"] in ("done", "failed", "cancelled"):
             return state
         time.sleep(0.02)
-    raise AssertionError(f"The run did not end in {seconds} s: {state}")
+    raise AssertionError(f"It did not end in {seconds} s: {state}")
 
 
 def floats(answer: Any) -> np.ndarray:

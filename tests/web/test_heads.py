@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +17,7 @@ from attnscope.recording import Recording
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue, Entry, catalogue_with
 
-from .conftest import HOST, wait
+from .conftest import HOST, ended, wait
 
 
 @pytest.fixture(scope="module")
@@ -52,15 +51,9 @@ def app(own: Subject, table: HeadTable) -> Iterator[TestClient]:
         yield client
 
 
-def measured(app: TestClient, of: str, seconds: float = 30) -> dict[str, Any]:
+def measured(app: TestClient, of: str) -> dict[str, Any]:
     job = app.post("/api/heads", json={"of": of}).json()["id"]
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        state: dict[str, Any] = app.get(f"/api/heads/jobs/{job}").json()
-        if state["state"] in ("done", "failed", "cancelled"):
-            return state
-        time.sleep(0.02)
-    raise AssertionError(f"The survey did not end in {seconds} s: {state}")
+    return ended(app, f"/api/heads/jobs/{job}")
 
 
 def test_a_survey_from_a_file_is_the_table_that_was_saved(app: TestClient, table: HeadTable) -> None:

@@ -14,7 +14,7 @@ from attnscope.knocking.of_text import bench_of
 from attnscope.models import Subject, open_recording, record_text
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue, catalogue_with
-from tests.web.conftest import HOST, wait
+from tests.web.conftest import HOST, ended, wait
 
 TEXT = "ROMEO:\nBut, so me light"
 
@@ -28,12 +28,7 @@ def done(client: TestClient, run: str, wanted: dict[str, Any]) -> tuple[str, dic
     answer = client.post(f"/api/runs/{run}/knockouts", json=wanted)
     assert answer.status_code == 202, answer.text
     address = f"/api/runs/{run}/knockouts/{answer.json()['id']}"
-    for _ in range(500):
-        state: dict[str, Any] = client.get(address).json()
-        if state["state"] != "running":
-            return address, state
-        time.sleep(0.02)
-    raise AssertionError("no knock-out after 10 s")
+    return address, ended(client, address)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,6 @@ def test_rows_and_time_left_are_told_on_the_way(app: TestClient, held: Held) -> 
     now = app.get(f"/api/measure/{job}").json()
     assert (now["state"], now["step"], now["seconds_left"]) == ("running", "512 tokens, our tiles", 3.0)
     assert [row["peak"] for row in now["rows"]] == [7]
-    assert (now["budget_mb"], now["longest"]) == (64, 512)
     held.gate.set()
     assert len(state(app, job, "done")["rows"]) == 2
 
@@ -113,16 +112,16 @@ def test_a_cancelled_one_keeps_its_rows_and_makes_room(app: TestClient, held: He
     assert app.delete(f"/api/measure/{job}").json()["state"] == "cancelled"
     after = app.get(f"/api/measure/{job}").json()
     assert (after["state"], after["step"], len(after["rows"])) == ("cancelled", "Cancelled", 1)
-    again = app.post("/api/measure", json=SMALL | {"longest": 1024}).json()["id"]
+    again = app.post("/api/measure", json=SMALL | {"budget_mb": 128}).json()["id"]
     assert again != job
     held.gate.set()
-    assert state(app, again, "done")["longest"] == 1024
+    assert state(app, again, "done")["result"]["budget_mb"] == 128
 
 
 def test_a_real_one_is_cancelled_in_the_middle(app: TestClient) -> None:
     job = app.post("/api/measure", json={"budget_mb": 64, "longest": 8192}).json()["id"]
     jobs = threading.enumerate()
-    thread = next(one for one in jobs if one.name == "attnscope-measuring")
+    thread = next(one for one in jobs if one.name == "attnscope-measurement")
     app.delete(f"/api/measure/{job}")
     thread.join(20)
     assert not thread.is_alive()
@@ -132,14 +131,14 @@ def test_a_real_one_is_cancelled_in_the_middle(app: TestClient) -> None:
 def test_the_end_of_the_app_ends_the_measurement_and_its_processes(tools: SimpleNamespace) -> None:
     with TestClient(create_app(Catalogue({})), base_url=tools.HOST) as one:
         one.post("/api/measure", json={"budget_mb": 64, "longest": 8192})
-        thread = next(other for other in threading.enumerate() if other.name == "attnscope-measuring")
+        thread = next(other for other in threading.enumerate() if other.name == "attnscope-measurement")
         time.sleep(0.3)
     assert not thread.is_alive()
 
 
 def test_nothing_is_begun_once_the_app_is_ending() -> None:
     closed = Measuring()
-    closed.close()
+    closed.jobs.close()
     with pytest.raises(measuring.Refusal, match="The app is ending"):
         closed.submit(64, 512)
 

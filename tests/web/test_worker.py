@@ -15,8 +15,9 @@ from attnscope.errors import AttnscopeError, BrokenModel
 from attnscope.models import Subject
 from attnscope.web.app import create_app
 from attnscope.web.catalogue import Catalogue, Entry
+from attnscope.web.job import Cancelled, Job, Step
 from attnscope.web.refusals import Refusal
-from attnscope.web.runs import Cancelled, Run, Step
+from attnscope.web.runs import Run
 from attnscope.web.worker import LONGEST_LINE, Worker
 
 
@@ -75,7 +76,7 @@ def test_a_run_that_waits_or_loads_can_be_cancelled_and_started_again(worker: Wo
     held.gate.set()
     until(lambda: again.state == "done")
     assert (first.state, second.state) == ("cancelled", "cancelled")
-    assert first.result is None
+    assert first.found is None
 
 
 def test_a_run_is_stopped_in_the_middle_of_the_model(own: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,8 +129,8 @@ def test_progress_only_goes_up_and_ends_at_its_total(own: Subject, monkeypatch: 
 
 def test_seconds_left_follow_the_speed_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("attnscope.web.runs.time.monotonic", lambda: now[0])
-    run = Run("x", "small", "so")
+    monkeypatch.setattr("attnscope.web.job.time.monotonic", lambda: now[0])
+    run = Job[int]("x", what="run")
     run.advance("Recording layer 1 of 30", 0, 30)
     assert run.to_dict()["seconds_left"] is None
     now[0] += 5
@@ -138,12 +139,12 @@ def test_seconds_left_follow_the_speed_so_far(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_cancelled_run_cannot_be_finished(own: Subject) -> None:
-    run = Run("x", "small", "so")
+    run = Job[int]("x", what="run")
     run.cancel()
     with pytest.raises(Cancelled):
         run.advance("Recording", 1, 2)
-    run.fail({"title": "late"})
-    assert (run.state, run.error) == ("cancelled", None)
+    run.carry_out(lambda: 3)
+    assert (run.state, run.found) == ("cancelled", None)
 
 
 def test_finished_runs_are_let_go_by_bytes_the_oldest_first(own: Subject) -> None:

@@ -51,11 +51,9 @@ def create_app(
     async def life(_: FastAPI) -> AsyncIterator[None]:
         worker.begin()
         yield
-        measuring.close()
         room.close()
-        knocking.jobs.close()
-        comparing.jobs.close()
-        surveys.close()
+        for one in (measuring, knocking, comparing, surveys):
+            one.jobs.close()
         worker.close()
 
     # The interactive documentation of FastAPI loads its script from another host, so it is off.

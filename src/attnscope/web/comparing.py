@@ -24,7 +24,8 @@ from attnscope.models.tokens import shown
 from attnscope.models.turns import turns_of
 from attnscope.recording import Site
 from attnscope.web.catalogue import Catalogue
-from attnscope.web.jobs import Job, Jobs
+from attnscope.web.job import Job
+from attnscope.web.jobs import Jobs
 from attnscope.web.numbers import FIXED, POLLED, whole
 from attnscope.web.refusals import Json, Refusal
 from attnscope.web.saving import TYPES
@@ -52,8 +53,8 @@ class Comparing:
 
     worker: Worker
     catalogue: Catalogue
-    jobs: Jobs[Comparison] = field(
-        default_factory=lambda: Jobs("comparison", remembered=REMEMBERED), init=False
+    jobs: Jobs[Job[Comparison]] = field(
+        default_factory=lambda: Jobs("comparison", Job[Comparison], remembered=REMEMBERED), init=False
     )
 
     def submit(self, a: str, b: str, how: str) -> Job[Comparison]:
@@ -124,7 +125,7 @@ def compare_routes(comparing: Comparing) -> APIRouter:
     @api.get("/{comparison}/heads")
     def ranked(comparison: str) -> Json:
         """The heads of both runs by how much they differ."""
-        return Json(comparing.jobs.finished(comparison).to_dict(), headers=FIXED)
+        return Json(comparing.jobs.get(comparison).outcome().to_dict(), headers=FIXED)
 
     _add_heads(api, comparing)
     return api
@@ -136,7 +137,7 @@ def _add_heads(api: APIRouter, comparing: Comparing) -> None:
     @api.get("/{comparison}/heads/{head}/slots")
     def slots(comparison: str, head: str) -> Json:
         """What stands along the rows and columns of a head's picture: tokens of a, of b, or of both."""
-        found = comparing.jobs.finished(comparison)
+        found = comparing.jobs.get(comparison).outcome()
         contrast, pair = _contrast(found, head)
         told = {}
         for name, aligned in (("rows", contrast.rows), ("columns", contrast.cols)):
@@ -147,14 +148,14 @@ def _add_heads(api: APIRouter, comparing: Comparing) -> None:
     @api.get("/{comparison}/heads/{head}/picture")
     def picture_of(comparison: str, head: str) -> Response:
         """Three planes over the slots of a head: a, b, and b - a."""
-        contrast, _ = _contrast(comparing.jobs.finished(comparison), head)
+        contrast, _ = _contrast(comparing.jobs.get(comparison).outcome(), head)
         cells = _cells(contrast)
         return _planes(contrast.block() if cells == 1 else contrast.reduced(cells))
 
     @api.get("/{comparison}/heads/{head}/export/{form}")
     def export(comparison: str, head: str, form: str, request: Request) -> Response:
         """The list as CSV or JSON, or this head with its fellow and the difference as PNG or SVG."""
-        found = comparing.jobs.finished(comparison)
+        found = comparing.jobs.get(comparison).outcome()
         given = request.query_params
         by, scale = given.get("by", "mean"), given.get("scale", "log")
         if form not in _FILES or by not in ("mean", "largest") or scale not in ("log", "linear"):

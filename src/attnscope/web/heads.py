@@ -42,12 +42,12 @@ def heads_routes(surveys: Surveys) -> APIRouter:
     @api.get("/jobs/{job}")
     def state(job: str) -> Json:
         """The state of a survey that is measured."""
-        return Json(surveys.job(job).to_dict(), headers=POLLED)
+        return Json(surveys.jobs.get(job).to_dict(), headers=POLLED)
 
     @api.delete("/jobs/{job}")
     def cancel(job: str) -> Json:
         """Cancel one."""
-        found = surveys.job(job)
+        found = surveys.jobs.get(job)
         found.cancel()
         return Json(found.to_dict(), headers=POLLED)
 

@@ -1,84 +1,52 @@
-"""Jobs that the page starts, polls and cancels: one at a time of each kind, the last of them kept."""
+"""The jobs of one kind: started, found by their id, and carried out one at a time, each in its own thread."""
 
 from __future__ import annotations
 
-import hashlib
-import logging
+import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
-from attnscope.errors import AttnscopeError, ServerError
-from attnscope.web.refusals import Refusal, error_fields
-from attnscope.web.runs import Cancelled
+from attnscope.web.job import Job, Step
+from attnscope.web.refusals import Refusal
 
-T = TypeVar("T")
-State = Literal["running", "done", "failed", "cancelled"]
+J = TypeVar("J", bound=Job[Any])
 
 REMEMBERED = 64
-_log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
-class Job(Generic[T]):
-    """One job: its thread writes it, requests read it.
-
-    owner: the run it belongs to, "" where it is of none.   found: what came out, None until it is done.
-    """
-
-    id: str
-    owner: str = ""
-    state: State = "running"
-    step: tuple[str, int, int] = ("Waiting for the one before", 0, 1)
-    error: dict[str, Any] | None = None
-    found: T | None = None
-
-    def advance(self, text: str, done: int, total: int) -> None:
-        """Tell how far it is; raises Cancelled where someone cancelled it."""
-        if self.state != "running":
-            raise Cancelled
-        self.step = (text, done, total)
-
-    def cancel(self) -> None:
-        """Leave it at its next step; one that has ended stays as it is."""
-        if self.state == "running":
-            self.state = "cancelled"
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the page polls."""
-        text, done, total = self.step
-        return {
-            "id": self.id, "state": self.state, "step": text, "done": done, "total": total,
-            "error": self.error, "seconds_left": None,
-        }  # fmt: skip
-
-
-class Jobs(Generic[T]):
+class Jobs(Generic[J]):
     """The jobs of one kind; safe to call from many requests at once."""
 
-    def __init__(self, what: str, *, remembered: int = REMEMBERED) -> None:
-        """what: one of them in words, "knock-out"."""
-        self._what, self._remembered = what, remembered
-        self._jobs: OrderedDict[str, Job[T]] = OrderedDict()
+    def __init__(self, what: str, kind: Callable[..., J], *, remembered: int = REMEMBERED) -> None:
+        """what: one of them in words, "knock-out".   kind: makes one of them."""
+        self._what, self._kind, self._remembered = what, kind, remembered
+        self._jobs: OrderedDict[str, J] = OrderedDict()
+        self._threads: dict[str, threading.Thread] = {}
         self._lock, self._turn = threading.Lock(), threading.Lock()
+        self._closed = False
 
-    def submit(self, asked: object, work: Callable[[Job[T]], T], *, owner: str = "") -> Job[T]:
-        """The job of what is asked, a new one unless the same is under way or done; its words are its key."""
-        key = hashlib.sha256(repr(asked).encode()).hexdigest()[:20]
+    def submit(self, asked: object, work: Callable[[J], Any], *, owner: str = "", anew: bool = False) -> J:
+        """The job of what is asked: a new one unless the same is under way or done; `anew` where one that is
+        done is not wanted.
+        """
         with self._lock:
-            job = self._jobs.get(key)
-            if job is None or job.state in ("failed", "cancelled"):
-                job = self._jobs[key] = Job(key, owner)
-                name = f"attnscope-{self._what}"
-                threading.Thread(target=self._run, args=(job, work), name=name, daemon=True).start()
-            self._jobs.move_to_end(key)
+            known = self._last(asked)
+            if known is not None and not (known.in_vain or (anew and known.ended)):
+                self._jobs.move_to_end(known.id)
+                return known
+            if self._closed:
+                raise Refusal(503, "The app is ending", wanted=f"No new {self._what} is begun")
+            job = self._kind(secrets.token_hex(10), what=self._what, asked=asked, owner=owner)
+            self._jobs[job.id] = job
             while len(self._jobs) > self._remembered:
                 self._jobs.popitem(last=False)[1].cancel()
+            self._begin(job, work)
             return job
 
-    def get(self, key: str, *, owner: str = "") -> Job[T]:
+    def get(self, key: str, *, owner: str = "") -> J:
         """A job by its id; Refusal 404 where it is unknown, of another owner, or was let go."""
         with self._lock:
             if key in self._jobs and self._jobs[key].owner == owner:
@@ -89,40 +57,42 @@ class Jobs(Generic[T]):
             wanted=f"The last {self._remembered} are kept while the app runs", hint="Ask for it again",
         )  # fmt: skip
 
-    def finished(self, key: str, *, owner: str = "") -> T:
-        """What came out of a job; Refusal 404, and 409 where it is not done."""
-        job = self.get(key, owner=owner)
-        if job.found is None or job.state != "done":
-            raise Refusal(
-                409, f"This {self._what} is {job.state}", wanted="Only a finished one can be told of"
-            )
-        return job.found
-
-    def close(self) -> None:
-        """Stop every one."""
+    def last(self, asked: object) -> J | None:
+        """The newest job of what is asked, however it ended."""
         with self._lock:
-            for job in self._jobs.values():
-                job.cancel()
+            return self._last(asked)
 
-    def _run(self, job: Job[T], work: Callable[[Job[T]], T]) -> None:
-        try:
-            with self._turn:
-                job.advance("Starting", 0, 1)
-                job.found = work(job)
-            job.advance("Done", 1, 1)
-            job.state = "done"
-        except Cancelled:
+    def under_way(self) -> J | None:
+        """One that has not ended."""
+        with self._lock:
+            return next((job for job in self._jobs.values() if not job.ended), None)
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Cancel what is under way, begin nothing more, and wait at most so many seconds for its end."""
+        with self._lock:
+            self._closed = True
+            jobs, threads = list(self._jobs.values()), list(self._threads.values())
+        for job in jobs:
             job.cancel()
-        except AttnscopeError as error:
-            _fail(job, error)
-        except MemoryError:
-            _fail(job, ServerError("This machine ran out of memory", hint="Try a shorter text"))
-        except Exception as error:
-            _log.exception("A %s failed", self._what)
-            what = f"The {self._what} met something it did not expect ({type(error).__name__})"
-            _fail(job, ServerError(what, hint="The terminal in which attnscope runs says more"))
+        end = time.monotonic() + timeout
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
+    def _last(self, asked: object) -> J | None:
+        return next((job for job in reversed(self._jobs.values()) if job.asked == asked), None)
 
-def _fail(job: Job[Any], error: AttnscopeError) -> None:
-    if job.state == "running":
-        job.error, job.state = error_fields(error), "failed"
+    def _begin(self, job: J, work: Callable[[J], Any]) -> None:
+        name = f"attnscope-{self._what}"
+        thread = threading.Thread(target=self._run, args=(job, work), name=name, daemon=True)
+        self._threads[job.id] = thread
+        thread.start()
+
+    def _run(self, job: J, work: Callable[[J], Any]) -> None:
+        with self._turn:
+            job.carry_out(lambda: self._started(job, work))
+        with self._lock:
+            del self._threads[job.id]
+
+    def _started(self, job: J, work: Callable[[J], Any]) -> Any:
+        job.enter("loading", Step("Starting", 0, 0))
+        return work(job)

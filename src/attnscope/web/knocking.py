@@ -15,7 +15,8 @@ from attnscope.models import Look, Subject
 from attnscope.models.again import open_again, why_not_again
 from attnscope.recording import Site
 from attnscope.web.catalogue import Catalogue
-from attnscope.web.jobs import Job, Jobs
+from attnscope.web.job import Job
+from attnscope.web.jobs import Jobs
 from attnscope.web.numbers import FIXED, POLLED, number, whole
 from attnscope.web.refusals import Json, Refusal
 from attnscope.web.wishes import wish
@@ -33,7 +34,7 @@ class KnockRoom:
 
     worker: Worker
     catalogue: Catalogue
-    jobs: Jobs[Found] = field(default_factory=lambda: Jobs("knock-out"), init=False)
+    jobs: Jobs[Job[Found]] = field(default_factory=lambda: Jobs("knock-out", Job[Found]), init=False)
     _bench: tuple[str, Subject, Bench] | None = field(default=None, init=False)
 
     def why_not(self, run: str, site: Site) -> str | None:
@@ -110,7 +111,7 @@ def knock_routes(worker: Worker, room: KnockRoom) -> APIRouter:
     @api.get("/runs/{run}/knockouts/{knockout}/next")
     def told(run: str, knockout: str, request: Request) -> Json:
         """What a finished one tells: how far the answer moved, and the likeliest tokens after position i."""
-        subject, found = room.jobs.finished(knockout, owner=run)
+        subject, found = room.jobs.get(knockout, owner=run).outcome()
         i = number(request, "i", 0, found.positions, default=found.position())
         top = number(request, "top", 0, 51, default=8)
         return Json(told_of(subject, found, i, top=top), headers=FIXED)

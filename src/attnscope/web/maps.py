@@ -4,7 +4,6 @@ and lists.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, field
@@ -13,16 +12,14 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from attnscope.errors import AttnscopeError, ServerError
 from attnscope.maps import SIDE, Pyramid, Tile, largest_cells
+from attnscope.web.job import said_of
 from attnscope.web.numbers import FIXED, POLLED, number, place, seal, whole
 from attnscope.web.refusals import Json, Refusal, error_fields
 from attnscope.web.views import Views
 from attnscope.web.worker import Worker
 
 LONGEST_LIST = 1_000
-
-_log = logging.getLogger(__name__)
 
 
 class _Stopped(Exception):
@@ -45,16 +42,8 @@ class _Making:
                 self.pyramid.build(self._at)
         except _Stopped:
             pass
-        except AttnscopeError as error:
-            self.error = error_fields(error)
-        except MemoryError:
-            self.error = error_fields(ServerError("This machine ran out of memory", hint="Close other views"))
         except Exception as error:
-            _log.exception("A map failed")
-            what = f"The map met something it did not expect ({type(error).__name__})"
-            self.error = error_fields(
-                ServerError(what, hint="The terminal in which attnscope runs says more")
-            )
+            self.error = error_fields(said_of(error, "map"))
 
     def _at(self, _done: int, _total: int) -> None:
         if self.stopped:

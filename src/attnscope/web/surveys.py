@@ -7,39 +7,21 @@ the same model go before.
 
 from __future__ import annotations
 
-import logging
 import math
-import secrets
-import threading
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from attnscope.errors import AttnscopeError, NotKept, ServerError
+from attnscope.errors import NotKept
 from attnscope.measure import HeadTable, heads
 from attnscope.models import Look, Subject
 from attnscope.web.catalogue import Catalogue
+from attnscope.web.job import Job
+from attnscope.web.jobs import Jobs
 from attnscope.web.opening import Opening, of_recording, of_table, same_recording
-from attnscope.web.refusals import Refusal, error_fields
-from attnscope.web.runs import ENDED, Cancelled, Run, Step
+from attnscope.web.refusals import Refusal
 
 REMEMBERED = 32
-_log = logging.getLogger(__name__)
-
-
-@dataclass(eq=False)
-class Job(Run):
-    """One survey that the app makes; `model` is an entry of the catalogue."""
-
-    table: HeadTable | None = None
-
-    def measured(self, table: HeadTable) -> None:
-        """End well."""
-        with self._lock:
-            if self.state == "cancelled":
-                raise Cancelled
-            self.table, self.state, self.step = table, "done", Step("Done", 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +39,9 @@ class Surveys:
     """Starts surveys and gives them back; safe to call from many requests at once."""
 
     catalogue: Catalogue
-    _jobs: OrderedDict[str, Job] = field(default_factory=OrderedDict, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _turn: threading.Lock = field(default_factory=threading.Lock, init=False)
+    jobs: Jobs[Job[HeadTable]] = field(
+        default_factory=lambda: Jobs("survey", Job[HeadTable], remembered=REMEMBERED), init=False
+    )
 
     def listed(self) -> list[dict[str, Any]]:
         """Every survey that there is or can be, files first, as JSON values."""
@@ -69,14 +51,13 @@ class Surveys:
         ]
         entries = []
         for name, entry in self.catalogue.entries.items():
-            job = self._last(self._key(name))
-            waits = job is not None and job.state not in ENDED
+            job = self.jobs.last(self._key(name))
             entries.append(
                 {
                     "id": name,
                     "label": entry.description.label,
                     "kind": "recording" if entry.recorded else "model",
-                    "job": job.id if waits and job is not None else None,
+                    "job": None if job is None or job.ended else job.id,
                     "measured": self.about(name) is not None,
                 }
             )
@@ -98,15 +79,15 @@ class Surveys:
     def about(self, model: str) -> Survey | None:
         """What is known of the heads of a model or recording: measured here, else told by a file."""
         self.catalogue.check(model)
-        job = self._last(self._key(model))
-        if job is not None and job.table is not None:
+        job = self.jobs.last(self._key(model))
+        if job is not None and job.found is not None:
             recorded = self.catalogue.recorded(model)
             opening = (
                 of_recording(self.catalogue, model)
                 if recorded
-                else of_table(self.catalogue, job.table, model)
+                else of_table(self.catalogue, job.found, model)
             )
-            return Survey(model, job.table, opening, file=False)
+            return Survey(model, job.found, opening, file=False)
         files = (self._file(name) for name in self.catalogue.surveys)
         return next((one for one in files if model in one.opening.models), None)
 
@@ -114,36 +95,11 @@ class Surveys:
         table = self.catalogue.surveys[name]
         return Survey(name, table, of_table(self.catalogue, table), file=True)
 
-    def submit(self, name: str) -> Job:
+    def submit(self, name: str) -> Job[HeadTable]:
         """The survey of a model or recording: a new one unless it is under way or done."""
         self._check(name)
         key = self._key(name)
-        with self._lock:
-            known = self._of(key)
-            if known is not None and known.state not in ("failed", "cancelled"):
-                return known
-            job = Job(secrets.token_hex(8), key, "", step=Step("Waiting for the survey before", 0, 0))
-            self._jobs[job.id] = job
-            while len(self._jobs) > REMEMBERED:
-                self._jobs.popitem(last=False)[1].cancel()
-            threading.Thread(target=self._work, args=(job,), name="attnscope-heads", daemon=True).start()
-            return job
-
-    def job(self, key: str) -> Job:
-        """A survey under way, or ended, by its id; Refusal 404 where it is unknown or was let go."""
-        with self._lock:
-            if key not in self._jobs:
-                raise Refusal(
-                    404, "This survey is not held any more",
-                    wanted=f"The last {REMEMBERED} are kept while the app runs", hint="Measure again",
-                )  # fmt: skip
-            return self._jobs[key]
-
-    def close(self) -> None:
-        """Stop every one."""
-        with self._lock:
-            for job in self._jobs.values():
-                job.cancel()
+        return self.jobs.submit(key, lambda job: self._measured(job, self.catalogue.open(key)))
 
     def _check(self, name: str) -> None:
         if name not in self.catalogue.entries:
@@ -157,31 +113,7 @@ class Surveys:
         """The entry under which a survey is kept: the first of those that show one recording."""
         return same_recording(self.catalogue, name)[0] if self.catalogue.recorded(name) else name
 
-    def _last(self, key: str) -> Job | None:
-        with self._lock:
-            return self._of(key)
-
-    def _of(self, key: str) -> Job | None:
-        return next((job for job in reversed(self._jobs.values()) if job.model == key), None)
-
-    def _work(self, job: Job) -> None:
-        try:
-            with self._turn:
-                job.enter("loading", Step("Opening", 0, 0))
-                opened = self.catalogue.open(job.model)
-                job.measured(self._measured(job, opened))
-        except Cancelled:
-            return
-        except AttnscopeError as error:
-            job.fail(error_fields(error))
-        except MemoryError:
-            job.fail(error_fields(ServerError("This machine ran out of memory", hint="Close other views")))
-        except Exception as error:
-            _log.exception("A survey failed")
-            what = f"The survey met something it did not expect ({type(error).__name__})"
-            job.fail(error_fields(ServerError(what, hint="The terminal in which attnscope runs says more")))
-
-    def _measured(self, job: Job, opened: Subject | Look) -> HeadTable:
+    def _measured(self, job: Job[HeadTable], opened: Subject | Look) -> HeadTable:
         if isinstance(opened, Look):
             table = heads(opened.recording, progress=job.advance)
             _check_any(table)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import queue
 import secrets
 import threading
 from collections import OrderedDict
+from typing import Any
 
-from attnscope.errors import AttnscopeError, ServerError
+from attnscope.errors import AttnscopeError
 from attnscope.models import Look, Subject
 from attnscope.web.catalogue import Catalogue
-from attnscope.web.refusals import Offer, Refusal, error_fields, offer_for
+from attnscope.web.job import Step
+from attnscope.web.refusals import Refusal, error_fields, offer_for
 from attnscope.web.results import result_of
-from attnscope.web.runs import ENDED, Cancelled, Run, Step
+from attnscope.web.runs import Run, Seen
 from attnscope.web.views import Views
 from attnscope.web.wordviews import WordViews
 
@@ -24,8 +25,6 @@ _REMEMBERED = 200  # runs, ended badly ones included, of which the state can sti
 
 SPECIALS = ("mark", "fold")
 """What a run in words does with special tokens."""
-
-_log = logging.getLogger(__name__)
 
 
 class Worker:
@@ -56,7 +55,7 @@ class Worker:
         key = self._key(model, text, words)
         with self._lock:
             run = self._runs.get(key)
-            if run is not None and run.state not in ("failed", "cancelled"):
+            if run is not None and not run.in_vain:
                 self._runs.move_to_end(key)
                 return run
             if self._line.qsize() >= LONGEST_LINE:
@@ -66,7 +65,7 @@ class Worker:
                     wanted="One at a time is run",
                     hint="Wait a little",
                 )
-            run = self._runs[key] = Run(key, model, text, words)
+            run = self._runs[key] = Run(key, what="run", model=model, text=text, words=words)
             self._runs.move_to_end(key)
             self._forget()
             if self._thread is None:
@@ -90,10 +89,7 @@ class Worker:
 
     def views(self, key: str) -> Views:
         """Return what a finished run shows; Refusal 409 while there is nothing to show."""
-        run = self.get(key)
-        if run.views is None:
-            raise Refusal(409, f"This run is {run.state}", wanted="Only a finished run can be looked at")
-        return run.views
+        return self.get(key).outcome().views
 
     def close(self, timeout: float = 5.0) -> None:
         """Cancel what is under way and let the thread end."""
@@ -107,34 +103,26 @@ class Worker:
 
     def _work(self) -> None:
         while (run := self._line.get()) is not None:
-            try:
-                self._take(run)
-            except Cancelled:
-                continue
+            self._take(run)
             with self._lock:
                 self._forget()
 
     def _take(self, run: Run) -> None:
-        subject: Subject | None = None
-        try:
+        opened: Subject | Look | None = None
+
+        def seen() -> Seen:
+            nonlocal opened
             run.enter("loading", Step("Opening the model", 0, 0))
             opened = self._catalogue.open(run.model)
-            if isinstance(opened, Look):
-                views = _prepared(run, opened)
-            else:
-                subject = opened
-                views = _prepared(run, self._seen(run) or self._looked(run, subject))
-            run.finish(result_of(views), views)
-        except AttnscopeError as error:
-            run.fail(error_fields(error, _offer(error, subject, run.text)))
-        except MemoryError:
-            run.fail(error_fields(ServerError("This machine ran out of memory", hint="Try a shorter text")))
-        except Cancelled:
-            raise
-        except Exception as error:
-            _log.exception("A run failed: model %s", run.model)
-            what = f"The run met something it did not expect ({type(error).__name__})"
-            run.fail(error_fields(ServerError(what, hint="The terminal in which attnscope runs says more")))
+            look = opened if isinstance(opened, Look) else self._seen(run) or self._looked(run, opened)
+            views = _prepared(run, look)
+            return Seen(result_of(views), views)
+
+        def told(error: AttnscopeError) -> dict[str, Any]:
+            codec = opened.codec if isinstance(opened, Subject) else None
+            return error_fields(error, None if codec is None else offer_for(error, codec, run.text))
+
+        run.carry_out(seen, told=told)
 
     def _looked(self, run: Run, subject: Subject) -> Look:
         with self._catalogue.alone:
@@ -158,7 +146,7 @@ class Worker:
         for key, run in list(self._runs.items()):
             if held <= self._kept_bytes and len(self._runs) <= _REMEMBERED:
                 return
-            if key != newest and run.state in ENDED:
+            if key != newest and run.ended:
                 held -= run.nbytes
                 del self._runs[key]
 
@@ -183,7 +171,3 @@ def _prepared(run: Run, look: Look) -> Views:
         run.advance(f"Summing up call {done + 1} of {sites}", 2 * layers + layers * done // sites, 3 * layers)
         views.prepare(done)
     return views
-
-
-def _offer(error: AttnscopeError, subject: Subject | None, text: str) -> Offer | None:
-    return None if subject is None else offer_for(error, subject.codec, text)

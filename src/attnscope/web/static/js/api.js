@@ -16,6 +16,15 @@ export class ApiError extends Error {
   }
 }
 
+/** Status of what is no fault: nobody asked yet, or the reader stopped it. */
+export const CALM = 499
+
+/** @param {unknown} error @returns {ApiError} */
+export function asProblem(error) {
+  if (error instanceof ApiError) return error
+  return new ApiError({ title: 'The page could not read the answer', message: error instanceof Error ? error.message : String(error) }, 0)
+}
+
 /** @returns {Promise<{models: import("./types.js").Model[], default: import("./types.js").Sample}>} */
 export const models = async () => (await ask('models')).json()
 
@@ -149,7 +158,7 @@ export const lesson = async (number) => (await ask(`lesson/${number}`)).json()
 export const measure = async (budget, longest) =>
   (await ask('measure', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ budget_mb: budget, longest }) })).json()
 
-/** @param {string} id @returns {Promise<import("./views/lesson/measure.js").Job>} */
+/** @param {string} id @returns {Promise<import("./views/lesson/measure.js").Measured>} */
 export const measured = async (id) => (await ask(`measure/${id}`)).json()
 
 /** @param {string} id */

@@ -4,6 +4,7 @@ import { mountBar } from './bar.js'
 import { attr } from './dom.js'
 import { createHistory } from './history.js'
 import { look, onSystemTheme } from './look.js'
+import { sharedShortcut } from './pure/keyboard.js'
 import { createStore } from './store.js'
 import * as dialogs from './views/dialogs.js'
 
@@ -88,8 +89,15 @@ export class Base {
     addEventListener('keydown', (event) => {
       const target = event.target instanceof HTMLElement ? event.target : null
       const typing = target?.matches('textarea, input:not([type=checkbox]), select') ?? false
-      if (!dialogs.open() && this.press(event, { target, typing })) event.preventDefault()
+      if (!dialogs.open() && (this.shared(event, typing) || this.press(event, { target, typing }))) event.preventDefault()
     })
+  }
+
+  /** @param {KeyboardEvent} event @param {boolean} typing @returns {boolean} whether the key did what it does on every page */
+  shared(event, typing) {
+    const action = sharedShortcut(event, typing)
+    if (action) this.bar[action]()
+    return action !== null
   }
 
   /** @param {KeyboardEvent} _event @param {Where} _where @returns {boolean} whether the key did anything */

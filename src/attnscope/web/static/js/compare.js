@@ -1,17 +1,13 @@
 // The page Compare: two runs, their heads by how much they differ, and one head of each beside its difference.
 
 import * as api from './api.js'
-import { mountBar } from './bar.js'
+import { Base, part } from './base.js'
 import { createComparing } from './comparing.js'
-import { attr, say } from './dom.js'
-import { createHistory } from './history.js'
-import { look, onSystemTheme } from './look.js'
+import { say } from './dom.js'
 import { COMPARE_KEYS } from './pure/comparekeys.js'
 import { ALIGNS, FILES, format, parse } from './pure/compare.js'
-import { asProblem, createSession } from './session.js'
-import { createStore } from './store.js'
+import { createSession } from './session.js'
 import { progressText } from './views/card.js'
-import * as dialogs from './views/dialogs.js'
 import { mountPick } from './views/compare/pick.js'
 import { mountRanks } from './views/compare/ranks.js'
 import { mountThree } from './views/compare/three.js'
@@ -19,38 +15,33 @@ import { showSave } from './views/save.js'
 
 /** @typedef {import("./pure/compare.js").CompareState} State @typedef {import("./types.js").Ranked} Ranked */
 
-/** @param {string} id */
-const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
+const NO_CELL = { i: null, j: null }
+const NO_HEAD = { layer: null, head: null, ...NO_CELL }
 
-class Compare {
+/** @extends {Base<State>} */
+class Compare extends Base {
   /** @type {import("./types.js").Model[]} */ models = []
   sample = ''
   /** @type {{most: number, cells: Record<string, number>}} */ limits = { most: Infinity, cells: {} }
   /** @type {{id: string, head: import("./types.js").HeadDifference, at: number}|null} what Save hands out */ shown = null
-  drawing = 0
   unsaid = false
   /** @type {import("./api.js").ApiError|null} */ problem = null
 
   constructor() {
+    super({ parse, format }, COMPARE_KEYS)
     const draw = () => this.draw()
-    this.history = createHistory({ parse, format }, (state) => this.went(state))
-    this.state = this.history.read()
-    this.look = look(this.state.theme)
-    this.store = createStore(draw)
     this.comparing = createComparing(draw)
     const session = () => createSession(draw, (model) => this.recorded(model))
     this.sides = { a: session(), b: session() }
-    this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => COMPARE_KEYS })
     this.pick = mountPick(part('panel-pick'), {
-      choose: (side, model) => this.choose(side, model),
-      text: (side, text) => this.change({ [side === 'a' ? 'ta' : 'tb']: text }, true),
-      align: (align) => this.change({ align, i: null, j: null }, false),
+      choose: (side, model) => this.run({ [side]: model, ...NO_HEAD }, side),
+      text: (side, text) => this.run({ [side === 'a' ? 'ta' : 'tb']: text }, 'text'),
+      align: (align) => this.change({ align, ...NO_CELL }, 'align'),
       swap: () => this.swap(),
     })
-    this.ranks = mountRanks(part('panel-ranks'), { by: (by) => this.change({ by }, false), choose: (layer, head) => this.change({ layer, head, i: null, j: null }, false) })
-    this.three = mountThree(part('panel-three'), { scale: (scale) => this.change({ scale }, false), choose: (i, j) => [(this.unsaid = true), this.change({ i, j }, false)] })
+    this.ranks = mountRanks(part('panel-ranks'), { by: (by) => this.change({ by }, 'by'), choose: (layer, head) => this.change({ layer, head, ...NO_CELL }, 'head') })
+    this.three = mountThree(part('panel-three'), { scale: (scale) => this.change({ scale }, 'scale'), choose: (i, j) => [(this.unsaid = true), this.change({ i, j }, 'cell')] })
     part('save').addEventListener('click', () => this.save())
-    this.listen()
   }
 
   async open() {
@@ -64,7 +55,7 @@ class Compare {
       this.history.write(this.state, '')
       this.start()
     } catch (error) {
-      this.problem = asProblem(error)
+      this.problem = api.asProblem(error)
     }
     this.draw()
   }
@@ -88,46 +79,36 @@ class Compare {
     }
   }
 
-  /** @param {"a"|"b"} side @param {string} model */
-  choose(side, model) {
-    this.change({ [side]: model, layer: null, head: null, i: null, j: null }, true)
-  }
-
   swap() {
     const { a, b, ta, tb } = this.state
-    this.change({ a: b, b: a, ta: tb, tb: ta, layer: null, head: null, i: null, j: null }, true)
+    this.run({ a: b, b: a, ta: tb, tb: ta, ...NO_HEAD }, 'swap')
   }
 
   /** @param {State} state */
   went(state) {
     this.state = { ...state, a: state.a ?? this.state.a, b: state.b ?? this.state.b }
     this.start()
-    this.look = look(state.theme)
-    this.draw()
+    this.relook()
   }
 
-  /** @param {Partial<State>} patch @param {boolean} runs whether what is run changes */
-  change(patch, runs) {
-    this.state = { ...this.state, ...patch }
-    this.history.write(this.state, Object.keys(patch)[0])
-    if (runs) this.start()
-    this.draw()
+  /** A change of what is run. @param {Partial<State>} patch @param {string} kind */
+  run(patch, kind) {
+    this.change(patch, kind)
+    this.start()
   }
 
-  draw() {
-    if (this.drawing) return
-    attr(part('page'), 'aria-busy', true)
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = 0
-      this.drawNow()
-      const { a, b } = this.sides
-      attr(part('page'), 'aria-busy', a.session.busy || b.session.busy || this.comparing.busy() || this.store.awaited() > 0 || this.drawing > 0)
-      const save = /** @type {HTMLButtonElement} */ (part('save'))
-      save.disabled = !this.shown
-    })
+  busy() {
+    const { a, b } = this.sides
+    return a.session.busy || b.session.busy || this.comparing.now.busy || super.busy()
   }
 
   drawNow() {
+    this.drawWhole()
+    const save = /** @type {HTMLButtonElement} */ (part('save'))
+    save.disabled = !this.shown
+  }
+
+  drawWhole() {
     const { state, models, sides } = this
     const recorded = (/** @type {string|null} */ id) => this.recorded(id ?? '')
     this.pick.update({ models, limits: this.limits, a: state.a ?? '', b: state.b ?? '', ta: recorded(state.a) ? null : this.text('a'), tb: recorded(state.b) ? null : this.text('b'), align: state.align })
@@ -139,10 +120,10 @@ class Compare {
       this.comparing.forget()
       return problem ? this.nothing(problem) : this.under('Reading both', reading?.session.progress ?? null, reading ? () => this.stop() : null)
     }
-    const { found, id, progress, problem: refused, stopped } = this.comparing.of(a, b, state.align)
-    if (refused) return this.nothing(refused, stopped ? () => this.comparing.again() : null)
+    const { found, progress, problem: refused } = this.comparing.of(a, b, state.align)
+    if (refused) return this.nothing(refused, refused.status === api.CALM ? () => this.comparing.again() : null)
     if (!found) return this.under('Comparing', progress, () => this.comparing.cancel())
-    this.drawFound(id, found)
+    this.drawFound(found.id, found.ranked)
   }
 
   stop() {
@@ -188,37 +169,16 @@ class Compare {
     showSave({ title: `layer ${shown.head.layer}, head ${shown.head.head} and its fellow`, forms: FILES, get: (form) => api.comparedFile(shown.id, shown.at, form, state) })
   }
 
-  link() {
-    this.history.flush()
-    return location.href
-  }
-
-  theme() {
-    /** @type {"light"|"dark"} */
-    const theme = this.look.dark ? 'light' : 'dark'
-    this.state = { ...this.state, theme }
-    this.history.write(this.state, 'theme')
-    this.look = look(this.state.theme)
-    this.draw()
-  }
-
-  listen() {
-    onSystemTheme(() => [(this.look = look(this.state.theme)), this.draw()])
-    addEventListener('keydown', (event) => {
-      const typing = event.target instanceof HTMLElement && event.target.matches('textarea, input, select')
-      if (typing || dialogs.open() || event.ctrlKey || event.metaKey || event.altKey) return
-      const { align, scale, by } = this.state
-      /** @type {Record<string, () => unknown>} */
-      const keys = {
-        c: () => this.bar.copy(), d: () => this.theme(), '?': () => this.bar.keys(), s: () => this.swap(),
-        a: () => this.change({ align: ALIGNS[(ALIGNS.indexOf(align) + 1) % ALIGNS.length], i: null, j: null }, false),
-        l: () => this.change({ scale: scale === 'log' ? 'linear' : 'log' }, false),
-        m: () => this.change({ by: by === 'mean' ? 'largest' : 'mean' }, false),
-      }
-      if (!keys[event.key]) return
-      event.preventDefault()
-      keys[event.key]()
-    })
+  /** @param {KeyboardEvent} event @param {import("./base.js").Where} where */
+  press({ key, ctrlKey, metaKey, altKey }, { typing }) {
+    if (typing || ctrlKey || metaKey || altKey) return false
+    const { align, scale, by } = this.state
+    if (key === 's') this.swap()
+    else if (key === 'a') this.change({ align: ALIGNS[(ALIGNS.indexOf(align) + 1) % ALIGNS.length], ...NO_CELL }, 'align')
+    else if (key === 'l') this.change({ scale: scale === 'log' ? 'linear' : 'log' }, 'scale')
+    else if (key === 'm') this.change({ by: by === 'mean' ? 'largest' : 'mean' }, 'by')
+    else return false
+    return true
   }
 }
 

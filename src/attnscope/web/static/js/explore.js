@@ -249,9 +249,6 @@ class Explore extends Page {
     if (needRun && !this.session.run) return false
     if (action === 'run') this.text.run()
     else if (action === 'text') this.text.focus()
-    else if (action === 'copy') this.bar.copy()
-    else if (action === 'theme') this.theme()
-    else if (action === 'keys') this.bar.keys()
     else if (action === 'way') this.turn(this.state.way === 'at' ? 'by' : 'at')
     else if (action === 'hide') this.change({ hide: !this.state.hide }, 'hide')
     else if (action === 'table') this.table()

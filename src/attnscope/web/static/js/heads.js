@@ -7,7 +7,6 @@ import { format, parse, placeOf, viewOf } from './pure/heads/address.js'
 import { KEYS, shortcut } from './pure/heads/keys.js'
 import { filtered, nameOf, sorted } from './pure/heads/table.js'
 import { plural } from './pure/number.js'
-import { asProblem } from './session.js'
 import { createSurvey } from './survey.js'
 import { bestOf, firstLink } from './views/heads/best.js'
 import { mount as mountClasses } from './views/heads/classes.js'
@@ -55,7 +54,7 @@ class Heads extends Base {
       const { survey, model } = this.state
       if (!survey && !model && this.surveys.length) this.choose(this.surveys[0], '')
     } catch (error) {
-      this.problem = asProblem(error)
+      this.problem = api.asProblem(error)
     }
     this.draw()
   }
@@ -77,7 +76,7 @@ class Heads extends Base {
 
   async measured() {
     this.store.clear()
-    await this.list().catch((error) => (this.problem = asProblem(error)))
+    await this.list().catch((error) => (this.problem = api.asProblem(error)))
     say(part('live'), 'Measured')
     this.draw()
   }
@@ -89,8 +88,8 @@ class Heads extends Base {
   drawNow() {
     const of = this.of()
     const entry = this.surveys.find(({ id }) => id === of) ?? null
-    if (this.survey.now.of && this.survey.now.of !== of) this.survey.leave()
-    if (entry?.job && !this.survey.now.of) return void this.survey.start(of, entry.job)
+    if (this.survey.now.key && this.survey.now.key !== of) this.survey.leave()
+    if (entry?.job && !this.survey.now.key) return void this.survey.start(of, entry.job)
     const found = /** @type {Survey|undefined} */ (entry?.measured ? this.store.get(`table ${of}`, () => api.survey(of)) : undefined)
     const waiting = entry?.measured && !found && !this.store.problem(`table ${of}`)
     this.pick.update({ surveys: this.surveys, of, words: found ? aboutOf(found) : '', table: Boolean(found) })
@@ -177,9 +176,6 @@ class Heads extends Base {
     if (!action) return false
     const head = this.head()
     if (action === 'pick') this.pick.focus()
-    else if (action === 'copy') this.bar.copy()
-    else if (action === 'theme') this.theme()
-    else if (action === 'keys') this.bar.keys()
     else if (action === 'meanings' && this.shown) showMeanings(this.shown)
     else if (action === 'none' && head) this.chooseHead('')
     else if (action === 'open' && head) return this.go(nameOf(head))

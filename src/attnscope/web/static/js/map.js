@@ -206,7 +206,6 @@ class MapPage extends Page {
       next: () => flight.nextLarge(1), previous: () => flight.nextLarge(-1), marks: () => this.change({ marks: !this.state.marks }, 'marks'),
       left: () => flight.move(-1, 0, shift), right: () => flight.move(1, 0, shift), up: () => flight.move(0, -1, shift), down: () => flight.move(0, 1, shift),
       fly: () => flight.flyToChosen(), open: () => this.sheet.arithmetic(),
-      copy: () => this.bar.copy(), theme: () => this.theme(), keys: () => this.bar.keys(),
     }
     const act = acts[action]
     if (act) act()

@@ -1,7 +1,6 @@
 // The map of one head as the page holds it: made on the server, watched while it is, its tiles and lists fetched when it is there.
 
 import * as api from './api.js'
-import { asProblem } from './session.js'
 import { stride } from './pure/map/view.js'
 import { createTiles } from './tilestore.js'
 
@@ -65,7 +64,7 @@ export function createSource(run, site, head, changed) {
       }
     } catch (error) {
       if (mine !== turn) return
-      source.problem = asProblem(error)
+      source.problem = api.asProblem(error)
       if (!stopped) changed()
     }
   }

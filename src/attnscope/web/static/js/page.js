@@ -4,7 +4,7 @@ import * as api from './api.js'
 import { Base, part } from './base.js'
 import { resolve } from './pure/selection.js'
 import { isSite, longName } from './pure/sites.js'
-import { asProblem, createSession } from './session.js'
+import { createSession } from './session.js'
 import { mount as mountBadge } from './views/badge.js'
 import { showSave } from './views/save.js'
 
@@ -46,7 +46,7 @@ export class Page extends Base {
       this.history.write(this.state, '')
       this.start(model, this.state.text ?? '')
     } catch (error) {
-      this.session.problem = asProblem(error)
+      this.session.problem = api.asProblem(error)
       this.draw()
     }
   }

@@ -3,7 +3,7 @@
 import { attr, h, put, say } from './dom.js'
 import { heldNumbers } from './held.js'
 import { look, onSystemTheme } from './look.js'
-import { KEYS, shortcut } from './pure/keyboard.js'
+import { KEYS, sharedShortcut, shortcut } from './pure/keyboard.js'
 import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
 import { headSaying, tokenSaying } from './pure/sayings.js'
 import { chooseToken, resolve, turn } from './pure/selection.js'
@@ -172,17 +172,22 @@ class Shown {
     part('keys').addEventListener('click', () => dialogs.showKeys(SHOWN_KEYS))
     addEventListener('keydown', (event) => {
       const typing = event.target instanceof HTMLElement && event.target.matches('input:not([type=checkbox])')
-      const action = dialogs.open() ? null : shortcut(event, typing)
-      if (action && this.act(action)) event.preventDefault()
+      if (!dialogs.open() && (this.shared(sharedShortcut(event, typing)) || this.act(shortcut(event, typing)))) event.preventDefault()
     })
   }
 
-  /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
-  act(action) {
-    if (action === 'run' || action === 'text' || action === 'copy' || action === 'words') return false
+  /** What a key does on every page; a file has no link. @param {import("./pure/keyboard.js").Shared|null} action @returns {boolean} whether it did anything */
+  shared(action) {
     if (action === 'theme') this.theme()
     else if (action === 'keys') dialogs.showKeys(SHOWN_KEYS)
-    else if (action === 'way') this.turn(this.state.way === 'at' ? 'by' : 'at')
+    else return false
+    return true
+  }
+
+  /** @param {import("./pure/keyboard.js").Action|null} action @returns {boolean} whether it did anything */
+  act(action) {
+    if (!action || action === 'run' || action === 'text' || action === 'words') return false
+    if (action === 'way') this.turn(this.state.way === 'at' ? 'by' : 'at')
     else if (action === 'hide') this.change({ hide: !this.state.hide })
     else if (action === 'table') this.table()
     else if (action === 'find') this.tokens.find()

@@ -1,6 +1,6 @@
 // Numbers of a run, fetched when a view first asks for them and kept while they are likely to be asked for again.
 
-import { asProblem } from './session.js'
+import { asProblem } from './api.js'
 
 const MOST = 400 // entries; a grid of 256 x 256 is 256 KB, so 100 MB at the very most
 

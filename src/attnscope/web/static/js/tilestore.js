@@ -1,6 +1,6 @@
 // Tiles of a map: fetched when the plane shows them, nearest first, given up when it no longer does, kept while they are likely to come back.
 
-import { asProblem } from './session.js'
+import { asProblem } from './api.js'
 import { nameOf } from './pure/map/view.js'
 
 const MOST = 160 // tiles; one holds three planes of 256 x 256 numbers, so 126 MB at the very most

@@ -1,5 +1,6 @@
 // The page Walk: one chapter of the lesson at a time, its place kept in the address, its module loaded when it is first shown.
 
+import { asProblem } from './api.js'
 import { mountBar } from './bar.js'
 import { attr, h, put, say } from './dom.js'
 import { createHistory } from './history.js'
@@ -10,7 +11,6 @@ import * as source from './lesson/source.js'
 import { look, onSystemTheme } from './look.js'
 import { LESSON_KEYS, lessonShortcut } from './pure/lessonkeys.js'
 import { format, parse, patched } from './pure/lessonurl.js'
-import { asProblem } from './session.js'
 import { card } from './views/card.js'
 import * as dialogs from './views/dialogs.js'
 

@@ -1,16 +1,10 @@
 // What the keys dialog of Compare lists.
 
+import { everywhere } from './keyboard.js'
+
 /** @type {import("./keyboard.js").KeyList} */
 export const COMPARE_KEYS = [
-  {
-    part: 'Everywhere',
-    keys: [
-      { keys: ['Tab'], does: 'next part of the page' },
-      { keys: ['c'], does: 'copy the link to this view' },
-      { keys: ['d'], does: 'light or dark' },
-      { keys: ['?'], does: 'these keys' },
-    ],
-  },
+  everywhere(),
   {
     part: 'What is compared',
     keys: [

@@ -59,10 +59,10 @@ function nextLine(at, step, count, middle) {
   return best
 }
 
-/** @typedef {"run"|"copy"|"theme"|"text"|"keys"|"way"|"hide"|"table"|"find"|"words"|"linear"|"log"|"row"|"rank"} Action */
+/** @typedef {"run"|"text"|"way"|"hide"|"table"|"find"|"words"|"linear"|"log"|"row"|"rank"} Action */
 
 /** @type {Record<string, Action>} */
-const ACTIONS = { c: 'copy', d: 'theme', '/': 'text', '?': 'keys', b: 'way', x: 'hide', t: 'table', f: 'find', w: 'words', 1: 'linear', 2: 'log', 3: 'row', 4: 'rank' }
+const ACTIONS = { '/': 'text', b: 'way', x: 'hide', t: 'table', f: 'find', w: 'words', 1: 'linear', 2: 'log', 3: 'row', 4: 'rank' }
 
 /** The page's shortcut, if the key is one; while one types, only Ctrl Enter is. @param {Key} event @param {boolean} typing @returns {Action|null} */
 export function shortcut(event, typing) {
@@ -71,22 +71,35 @@ export function shortcut(event, typing) {
   return ACTIONS[event.key] ?? null
 }
 
-/** @typedef {{part: string, keys: {keys: string[], does: string}[]}[]} KeyList */
+/** @typedef {{keys: string[], does: string}} KeyLine @typedef {{part: string, keys: KeyLine[]}[]} KeyList */
+
+/** @typedef {"copy"|"theme"|"keys"} Shared */
+
+/** @type {Record<string, Shared>} */
+const SHARED = { c: 'copy', d: 'theme', '?': 'keys' }
+
+/** What a key does on every page. @param {Key} event @param {boolean} typing @returns {Shared|null} */
+export const sharedShortcut = ({ key, ctrlKey, metaKey, altKey }, typing) => (typing || ctrlKey || metaKey || altKey ? null : (SHARED[key] ?? null))
+
+/** The part of a list that every page begins with. @param {...KeyLine} own what this page has there */
+export const everywhere = (...own) => ({
+  part: 'Everywhere',
+  keys: [
+    { keys: ['Tab'], does: 'next part of the page' },
+    ...own,
+    { keys: ['c'], does: 'copy the link to this view' },
+    { keys: ['d'], does: 'light or dark' },
+    { keys: ['?'], does: 'these keys' },
+  ],
+})
 
 /** What the keys dialog of Explore lists. @type {KeyList} */
 export const KEYS = [
-  {
-    part: 'Everywhere',
-    keys: [
-      { keys: ['Tab'], does: 'next part of the page' },
-      { keys: ['/'], does: 'go to the text' },
-      { keys: ['Ctrl', 'Enter'], does: 'run the text' },
-      { keys: ['c'], does: 'copy the link to this view' },
-      { keys: ['d'], does: 'light or dark' },
-      { keys: ['?'], does: 'these keys' },
-      { keys: ['Esc'], does: 'close, or go back to the heads' },
-    ],
-  },
+  everywhere(
+    { keys: ['/'], does: 'go to the text' },
+    { keys: ['Ctrl', 'Enter'], does: 'run the text' },
+    { keys: ['Esc'], does: 'close, or go back to the heads' },
+  ),
   {
     part: 'Heads, tokens and cells',
     keys: [

@@ -2,10 +2,10 @@
 
 import * as api from '../api.js'
 import { h, put } from '../dom.js'
+import { createJob } from '../job.js'
 import { spoken } from '../pure/marks.js'
 import { count, fixed, four, weight } from '../pure/number.js'
 import { movedWords, rowsOf } from '../pure/knockout.js'
-import { asProblem } from '../session.js'
 import { progressText } from './card.js'
 import { chip } from './chip.js'
 
@@ -17,15 +17,14 @@ const WAYS = [
   { value: 'zero', text: 'nothing; the other weights stay' },
   { value: 'mean', text: 'the mean output, of a head' },
 ]
-const LOOK = 120 // ms between two looks at a knock-out that is under way
+const STOPPED = { title: 'Cancelled', message: 'Nothing was taken out.' }
 
 /** @param {HTMLElement} el @param {(told: Knocked|null) => void} on what was told, or that nothing is any more */
 export const mount = (el, on) => new KnockOut(el, on)
 
 class KnockOut {
   /** @type {Data|null} */ #data = null
-  #turn = 0 // answers to an older question are dropped
-  /** @type {{run: string, id: string}|null} */ #job = null
+  /** @type {{run: string, id: string}|null} the last one that is done */ #done = null
   /** @type {string} */ #shown = ''
   /** @type {Knocked|null} what the page was told last */ #told = null
 
@@ -33,6 +32,7 @@ class KnockOut {
   constructor(el, on) {
     this.on = on
     this.el = el
+    this.job = createJob(() => this.#changed())
     this.cell = h('button', { class: 'btn small', type: 'button', onclick: () => this.#ask(true) }, 'Without weight')
     this.head = h('button', { class: 'btn small', type: 'button', onclick: () => this.#ask(false) }, 'Without head')
     this.ways = h('select', { class: 'small', 'aria-label': 'What stands in its place', onchange: () => this.#forget() }, ...WAYS.map(({ value, text }) => h('option', { value }, text)))
@@ -42,7 +42,7 @@ class KnockOut {
   }
 
   destroy() {
-    this.#turn++
+    this.job.leave()
   }
 
   clear() {
@@ -62,16 +62,15 @@ class KnockOut {
     this.ways.disabled = !able
     for (const button of [this.cell, this.head]) button.title = data.whyNot ?? ''
     if (before && same(before, data)) {
-      if (before.after !== data.after && this.#job) this.#tell(this.#job)
+      if (before.after !== data.after && this.#done) this.#tell(this.#done)
       if (before.whyNot === data.whyNot) return
     } else this.#forget()
     if (data.whyNot) put(this.said, h('p', { class: 'dim small' }, data.whyNot))
   }
 
   #forget() {
-    this.#turn++
-    if (this.#job && this.#shown !== 'told') api.stopKnockout(this.#job.run, this.#job.id).catch(() => {})
-    this.#job = null
+    this.job.leave()
+    this.#done = null
     this.#shown = ''
     put(this.said)
     this.#hand(null)
@@ -85,29 +84,28 @@ class KnockOut {
   }
 
   /** @param {boolean} cell the one weight, else the whole head */
-  async #ask(cell) {
+  #ask(cell) {
     const data = this.#data
     if (!data) return
     this.#forget()
-    const mine = this.#turn
+    const { run, site, head } = data
     const how = /** @type {How} */ (this.ways.value)
-    const place = cell ? { i: data.i, j: data.j } : { i: null, j: null }
-    this.#say('Asking', null)
-    try {
-      const { id } = await api.knockout(data.run, { site: data.site.site, head: data.head, ...place, how })
-      const job = { run: data.run, id }
-      if (mine === this.#turn) this.#job = job
-      for (;;) {
-        const state = await api.knockoutState(job.run, id)
-        if (mine !== this.#turn) return
-        if (state.state === 'done') return this.#tell(job)
-        if (state.state !== 'running') throw state.error ? new api.ApiError(state.error, 400) : new Error('It was cancelled')
-        this.#say(progressText(state), () => this.#forget())
-        await new Promise((resolve) => setTimeout(resolve, LOOK))
-      }
-    } catch (error) {
-      if (mine === this.#turn) this.#refuse(asProblem(error))
-    }
+    const wanted = { site: site.site, head, i: cell ? data.i : null, j: cell ? data.j : null, how }
+    this.job.start({
+      key: JSON.stringify([run, wanted]),
+      ask: () => api.knockout(run, wanted),
+      look: (id) => api.knockoutState(run, id),
+      stop: (id) => api.stopKnockout(run, id),
+      take: async (id) => ({ run, id }),
+      ended: (done) => done && this.#tell((this.#done = done)),
+      stopped: STOPPED,
+    })
+  }
+
+  #changed() {
+    const { busy, progress, problem } = this.job.now
+    if (problem) this.#refuse(problem)
+    else if (busy) this.#say(progress ? progressText(progress) : 'Asking', progress && (() => this.#forget()))
   }
 
   /** @param {string} text @param {(() => void)|null} cancel */
@@ -119,25 +117,25 @@ class KnockOut {
 
   /** @param {api.ApiError} problem */
   #refuse(problem) {
-    this.#job = null
+    this.#done = null
     this.#shown = 'refused'
     this.#hand(null)
     put(this.said, h('p', { class: 'small bad', role: 'alert' }, `${problem.title}. `, problem.message, problem.hint && ` ${problem.hint}.`))
   }
 
-  /** @param {{run: string, id: string}} job */
-  async #tell(job) {
-    const [mine, data] = [this.#turn, this.#data]
-    if (!data) return
+  /** @param {{run: string, id: string}} done */
+  async #tell(done) {
+    const after = this.#data?.after ?? null
+    const stale = () => done !== this.#done || this.#data?.after !== after
     try {
-      const told = await api.knocked(job.run, job.id, data.after)
-      if (mine !== this.#turn || this.#data?.after !== data.after) return
+      const told = await api.knocked(done.run, done.id, after)
+      if (stale()) return
       this.#shown = 'told'
       put(this.said, ...contents(told))
       this.said.scrollIntoView({ block: 'nearest' })
       this.#hand(told)
     } catch (error) {
-      if (mine === this.#turn) this.#refuse(asProblem(error))
+      if (!stale()) this.#refuse(api.asProblem(error))
     }
   }
 }

@@ -9,7 +9,7 @@ import { largestOfRows, makeScale, rankIn, SCALES, sortedVisible } from '../pure
 import { strongest } from '../pure/selection.js'
 import { aboutOf, nameOf, spokenOf, times } from '../pure/values.js'
 import { isSite, listed, longName, nearest } from '../pure/sites.js'
-import { CALM } from '../session.js'
+import { CALM } from '../api.js'
 import { card, showProgress } from './card.js'
 import { certificateWords, mountFacts } from './facts.js'
 import { mount as mountFoot } from './foot.js'

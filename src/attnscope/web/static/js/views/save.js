@@ -1,7 +1,7 @@
 // The dialog that hands a head out as a file, and says what each form is for.
 
 import { h, put } from '../dom.js'
-import { asProblem } from '../session.js'
+import { asProblem } from '../api.js'
 import { dialog } from './dialogs.js'
 
 const FORMS = [

@@ -1,18 +1,10 @@
 // The keys of the page Heads.
 
+import { everywhere } from '../keyboard.js'
+
 /** @type {import("../keyboard.js").KeyList} */
 export const KEYS = [
-  {
-    part: 'Everywhere',
-    keys: [
-      { keys: ['Tab'], does: 'next part of the page' },
-      { keys: ['/'], does: 'choose whose heads are shown' },
-      { keys: ['m'], does: 'what the scores mean' },
-      { keys: ['c'], does: 'copy the link to this view' },
-      { keys: ['d'], does: 'light or dark' },
-      { keys: ['?'], does: 'these keys' },
-    ],
-  },
+  everywhere({ keys: ['/'], does: 'choose whose heads are shown' }, { keys: ['m'], does: 'what the scores mean' }),
   {
     part: 'Table',
     keys: [
@@ -25,10 +17,10 @@ export const KEYS = [
   },
 ]
 
-/** @typedef {"pick"|"meanings"|"copy"|"theme"|"keys"|"open"|"none"} Action */
+/** @typedef {"pick"|"meanings"|"open"|"none"} Action */
 
 /** @type {Record<string, Action>} */
-const ACTIONS = { '/': 'pick', m: 'meanings', c: 'copy', d: 'theme', '?': 'keys', o: 'open', Escape: 'none' }
+const ACTIONS = { '/': 'pick', m: 'meanings', o: 'open', Escape: 'none' }
 
 /** @param {import("../keyboard.js").Key} event @param {boolean} typing @returns {Action|null} */
 export const shortcut = (event, typing) => (typing || event.ctrlKey || event.metaKey || event.altKey ? null : (ACTIONS[event.key] ?? null))

@@ -1,10 +1,12 @@
 // The keys of the map.
 
-/** @typedef {"in"|"out"|"whole"|"goto"|"next"|"previous"|"marks"|"heads"|"copy"|"theme"|"keys"|"linear"|"log"|"row"|"rank"|"left"|"right"|"up"|"down"|"fly"|"open"} Action */
+import { everywhere } from '../keyboard.js'
+
+/** @typedef {"in"|"out"|"whole"|"goto"|"next"|"previous"|"marks"|"heads"|"linear"|"log"|"row"|"rank"|"left"|"right"|"up"|"down"|"fly"|"open"} Action */
 
 /** @type {Record<string, Action>} */
 const ACTIONS = {
-  '+': 'in', '=': 'in', '-': 'out', '−': 'out', 0: 'whole', g: 'goto', '/': 'goto', n: 'next', p: 'previous', m: 'marks', h: 'heads', c: 'copy', d: 'theme', '?': 'keys',
+  '+': 'in', '=': 'in', '-': 'out', '−': 'out', 0: 'whole', g: 'goto', '/': 'goto', n: 'next', p: 'previous', m: 'marks', h: 'heads',
   1: 'linear', 2: 'log', 3: 'row', 4: 'rank',
 }
 /** @type {Record<string, Action>} */
@@ -18,17 +20,7 @@ export function shortcut({ key, ctrlKey, metaKey, altKey }, { typing, plane }) {
 
 /** @type {import("../keyboard.js").KeyList} */
 export const KEYS = [
-  {
-    part: 'Everywhere',
-    keys: [
-      { keys: ['Tab'], does: 'next part of the page' },
-      { keys: ['g', '/'], does: 'go to a position, a cell or a text' },
-      { keys: ['h'], does: 'choose another head' },
-      { keys: ['c'], does: 'copy the link to this view' },
-      { keys: ['d'], does: 'light or dark' },
-      { keys: ['?'], does: 'these keys' },
-    ],
-  },
+  everywhere({ keys: ['g', '/'], does: 'go to a position, a cell or a text' }, { keys: ['h'], does: 'choose another head' }),
   {
     part: 'Map',
     keys: [

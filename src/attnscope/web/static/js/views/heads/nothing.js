@@ -1,7 +1,7 @@
 // In place of the table: what can be measured, how far it is, or why there is none.
 
 import { put } from '../../dom.js'
-import { CALM } from '../../session.js'
+import { CALM } from '../../api.js'
 import { card, progressText } from '../card.js'
 
 /** @typedef {import("../../types.js").SurveyEntry} SurveyEntry */

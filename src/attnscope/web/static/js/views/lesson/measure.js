@@ -2,10 +2,10 @@
 
 import * as api from '../../api.js'
 import { h, put, say } from '../../dom.js'
+import { createJob } from '../../job.js'
 import { mountCurve } from '../../kit/curve.js'
 import { count, fixed, small } from '../../pure/number.js'
 import { seconds, size } from '../../pure/size.js'
-import { asProblem } from '../../session.js'
 import { card } from '../card.js'
 import { mountSeg } from '../seg.js'
 
@@ -14,14 +14,14 @@ import { mountSeg } from '../seg.js'
  * One way at one length, as measured, left out, or failed.
  * @typedef {{way: string, tokens: number, stated: number, state: "measured"|"skipped"|"failed", reason: string, seconds: number|null, repeats: number,
  *   peak: number|null, difference: number|null}} Row
- * @typedef {{id: string, state: "running"|"done"|"failed"|"cancelled", step: string, done: number, total: number, seconds_left: number|null, rows: Row[],
- *   result: {threads: number, torch: string, machine: string, baseline: number, window: number, attention_takes: string}|null,
- *   error: import("../../types.js").Problem|null}} Job
+ * What a measurement tells: the rows so far, and once it is done how it was made.
+ * @typedef {import("../../types.js").Progress & {rows: Row[], result: {threads: number, torch: string, machine: string, baseline: number, window: number, attention_takes: string}|null}} Measured
  */
 
-const POLL = 400 // ms
 const BUDGETS = ['64', '256', '1024']
 const LONGEST = ['4096', '8192', '16384', '32768']
+const STARTING = { step: 'Starting', done: 0, total: 1, seconds_left: null }
+const STOPPED = { title: 'Cancelled', message: 'What was measured before stays.' }
 const OPENS = { budget: '256', longest: '8192' }
 const MB = 2 ** 20
 /** @type {{way: string, name: string, tone: 0|1|2|3}[]} */
@@ -42,15 +42,13 @@ export function mountMeasure(el, on) {
 }
 
 class Measure {
-  /** @type {string|null} */ #id = null
-  /** @type {ReturnType<typeof setTimeout>|undefined} */ #timer
   #wish = { ...OPENS }
   #drawn = 0 // rows on the page
-  #unwanted = false // cancelled before the server had begun
 
   /** @param {HTMLElement} el @param {On} on */
   constructor(el, on) {
     this.on = on
+    this.job = createJob(() => this.#changed())
     const choice = (/** @type {"budget"|"longest"} */ name, /** @type {string} */ label, /** @type {string[]} */ values, /** @type {string} */ unit) =>
       mountSeg(label, values.map((value) => ({ value, text: `${count(Number(value))}${unit}` })), (value) => on.change({ [name]: value === OPENS[name] ? null : value }, name))
     this.budget = choice('budget', 'Budget', BUDGETS, ' MB')
@@ -61,7 +59,7 @@ class Measure {
     this.meter = h('div', { class: 'prog', role: 'progressbar', 'aria-label': 'Measured', 'aria-valuemin': 0, 'aria-valuemax': 100 }, this.bar)
     this.step = h('span', {})
     this.left = h('span', { class: 'faint' })
-    this.stop = h('button', { class: 'btn', type: 'button', onclick: () => this.#cancel() }, 'Cancel')
+    this.stop = h('button', { class: 'btn', type: 'button', onclick: () => this.job.cancel() }, 'Cancel')
     this.progress = h('div', { class: 'measure-progress', hidden: true })
     this.found = h('div', { class: 'measure-found', hidden: true })
     this.curves = {
@@ -83,40 +81,35 @@ class Measure {
   }
 
   destroy() {
-    clearTimeout(this.#timer)
+    this.job.leave()
   }
 
-  async #start() {
-    this.button.disabled = true
+  #start() {
+    const { budget, longest } = this.#wish
     this.#drawn = 0
-    this.#unwanted = false
-    this.#wait({ step: 'Starting', done: 0, total: 1, seconds_left: null })
+    this.job.start({
+      key: `${budget} ${longest}`,
+      ask: () => api.measure(Number(budget), Number(longest)),
+      look: api.measured,
+      stop: api.stopMeasuring,
+      take: async (_, last) => /** @type {Measured} */ (last),
+      ended: (found) => found && this.#done(found),
+      stopped: STOPPED,
+      goesOn: true,
+    })
     this.stop.focus()
-    try {
-      const { id } = await api.measure(Number(this.#wish.budget), Number(this.#wish.longest))
-      this.#id = id
-      if (this.#unwanted) await this.#cancel()
-      await this.#poll()
-    } catch (error) {
-      this.#refused(asProblem(error))
-    }
   }
 
-  async #poll() {
-    if (!this.#id) return
-    try {
-      const job = await api.measured(this.#id)
-      if (job.rows.length > this.#drawn || job.result) this.#draw(job)
-      if (job.state === 'running') {
-        this.#wait(job)
-        this.#timer = setTimeout(() => this.#poll(), POLL)
-      } else this.#ended(job)
-    } catch (error) {
-      this.#refused(asProblem(error))
-    }
+  #changed() {
+    const { busy, problem } = this.job.now
+    const told = /** @type {Measured|null} */ (this.job.now.progress)
+    this.button.disabled = busy
+    if (told && told.rows.length > this.#drawn) this.#draw(told)
+    if (busy) this.#wait(told ?? STARTING)
+    else if (problem) this.#refused(problem)
   }
 
-  /** @param {Pick<Job, "step"|"done"|"total"|"seconds_left">} job */
+  /** @param {Pick<Measured, "step"|"done"|"total"|"seconds_left">} job */
   #wait({ step, done, total, seconds_left }) {
     const share = total > 0 ? Math.min(1, done / total) : 0
     this.meter.setAttribute('aria-valuenow', String(Math.round(100 * share)))
@@ -127,46 +120,31 @@ class Measure {
     this.progress.hidden = false
   }
 
-  async #cancel() {
-    this.#unwanted = true
-    if (!this.#id) return
-    try {
-      await api.stopMeasuring(this.#id)
-    } catch (error) {
-      this.#refused(asProblem(error))
-    }
+  /** @param {Measured} found */
+  #done(found) {
+    this.#draw(found)
+    const skipped = found.rows.filter((row) => row.state === 'skipped').length
+    const measured = found.rows.filter((row) => row.state === 'measured').length
+    this.#close(`Measured: ${count(measured)} of ${count(measured + skipped)}; ${count(skipped)} would have passed the budget.`)
   }
 
-  /** @param {Job} job */
-  #ended(job) {
-    this.#id = null
+  /** @param {api.ApiError} problem */
+  #refused({ title, message, hint, status }) {
+    if (status === api.CALM) return this.#close(`${title}. ${message}`)
+    this.#close(`${title}. ${message}`, card({ title, text: message, hint, bad: true }))
+  }
+
+  /** Puts a last word in the place of the progress; the focus goes on to the button if Cancel had it, and stays where it is if not. @param {string} said @param {HTMLElement} word */
+  #close(said, word = h('div', { class: 'note' }, said)) {
+    const held = this.progress.contains(document.activeElement)
     this.button.disabled = false
-    if (job.state === 'failed') return this.#refused(job.error ?? { title: 'The measurement failed', message: '' })
-    const skipped = job.rows.filter((row) => row.state === 'skipped').length
-    const measured = job.rows.filter((row) => row.state === 'measured').length
-    const said = job.state === 'cancelled' ? 'Cancelled. What was measured before stays.' : `Measured: ${count(measured)} of ${count(measured + skipped)}; ${count(skipped)} would have passed the budget.`
-    this.#close(h('div', { class: 'note' }, said))
+    this.progress.hidden = false
+    put(this.progress, word)
+    if (held) this.button.focus()
     this.on.say(said)
   }
 
-  /** @param {{title: string, message?: string, hint?: string}} problem */
-  #refused({ title, message = '', hint = '' }) {
-    clearTimeout(this.#timer)
-    this.#id = null
-    this.button.disabled = false
-    this.progress.hidden = false
-    this.#close(card({ title, text: message, hint, bad: true }))
-    this.on.say(`${title}. ${message}`)
-  }
-
-  /** Puts a last word in the place of the progress; the focus goes on to the button if Cancel had it, and stays where it is if not. @param {HTMLElement} word */
-  #close(word) {
-    const held = this.progress.contains(document.activeElement)
-    put(this.progress, word)
-    if (held) this.button.focus()
-  }
-
-  /** @param {Job} job */
+  /** @param {Measured} found */
   #draw({ rows, result }) {
     const window = result ? ` ${count(result.window)}` : ''
     const named = WAYS.map((way) => ({ ...way, name: way.way === 'window' ? `${way.name}${window}` : way.name }))
@@ -196,7 +174,7 @@ function tableOf(caption, rows, named, cell) {
     })))))
 }
 
-/** @param {Row[]} rows @param {Job["result"]} result */
+/** @param {Row[]} rows @param {Measured["result"]} result */
 function notes(rows, result) {
   const said = []
   const apart = rows.flatMap((row) => (row.difference === null ? [] : [row.difference]))

@@ -6,7 +6,7 @@ import { largestOfRows, pixelWords, scaleOf, ticks, widened } from '../../pure/m
 import { levelOf, stride } from '../../pure/map/view.js'
 import { label } from '../../pure/marks.js'
 import { count } from '../../pure/number.js'
-import { CALM } from '../../session.js'
+import { CALM } from '../../api.js'
 import { mount as mountReceipt } from '../receipt.js'
 import { card, progressText } from '../card.js'
 import { mountFacts } from '../facts.js'
