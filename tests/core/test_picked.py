@@ -8,6 +8,7 @@ import torch
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.bias import KeyBias, RelativeBias, TensorBias
 from attnscope.core.dense import steps
+from attnscope.core.engine import Native, engine_of, normaliser_of
 from attnscope.core.masks import causal, documents, padding, rule, window
 from attnscope.core.picked import picked, pieces
 from attnscope.core.scoring import Scoring
@@ -46,6 +47,27 @@ def test_picked_cells_are_those_of_the_grid(name: str) -> None:
     close = 2**-7 if scoring.arithmetic is not None else 1e-12
     assert torch.allclose(found, expected, rtol=close, atol=close / 10)
     assert torch.equal(found == 0, expected == 0)
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+@pytest.mark.parametrize(("g", "r", "c"), [(50, 1, 1), (7, 3, 2), (2, 30, 70)])
+def test_picked_cells_are_those_of_a_block_of_weights(
+    each_engine: str, name: str, g: int, r: int, c: int
+) -> None:
+    """To the last bit in the native engine. A product of torch's own depends on the sizes of its operands:
+    there the last bits may differ.
+    """
+    q, k = 3 * torch.randn(B, H, TQ, 37), torch.randn(B, HK, TQ, 37)
+    bound = SCORINGS[name].bind(q, k)
+    whole, final, engine = slice(0, TQ), normaliser_of(bound), engine_of(bound)
+    rows, cols = torch.randint(TQ, (g, r)), torch.randint(TQ, (g, c))
+    expected = engine.weights(bound, whole, whole, final)[:, :, rows[:, :, None], cols[:, None, :]]
+    found = picked(bound, final, rows, cols)
+    if isinstance(engine, Native):
+        assert torch.equal(found, expected)
+    else:
+        close = 2**-7 if bound.scoring.arithmetic is not None else 3e-6
+        torch.testing.assert_close(found, expected, rtol=close, atol=1e-6)
 
 
 def test_no_group_gives_no_cell() -> None:
