@@ -10,11 +10,12 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from attnscope.core.counts import seen_of_blocks, seen_of_keys
 from attnscope.maps.bars import OF_KEYS, Sides, reduced
 from attnscope.maps.geometry import Geometry
 from attnscope.maps.head import Head
 from attnscope.maps.kept import PLANES, Bands, Run
-from attnscope.maps.pixels import seen_in_spans, sums
+from attnscope.maps.pixels import sums
 from attnscope.maps.source import ROWS, bands
 from attnscope.maps.tile import Reduction, Tile
 from attnscope.recording.blocks import overlap
@@ -170,19 +171,14 @@ class Pyramid:
 
     def _seen(self, rows: slice, cols: slice, cells: int) -> Tensor:
         if self.head.visible.rule is None:
-            return seen_in_spans(self.head.visible, rows, cols, cells)
+            return seen_of_blocks(self.head.visible, rows, cols, block=cells, start=rows.start)[0, 0]
         return sums(self.head.seen(rows, cols).float(), cells).long()
 
     def _seen_by_rows(self) -> Tensor:
         """How many rows see each key, (tk)."""
         rows, keys = slice(0, self.head.tq), slice(0, self.head.tk)
         if self.head.visible.rule is None:
-            visible = self.head.visible
-            flat = torch.zeros(self.head.tk + 1, dtype=torch.int64)
-            flat.scatter_add_(0, visible.lo.flatten(), torch.ones_like(visible.lo).flatten())
-            flat.scatter_add_(0, visible.hi.flatten(), -torch.ones_like(visible.hi).flatten())
-            counts = flat.cumsum(0)[:-1]
-            return counts if visible.valid is None else counts * visible.valid[0]
+            return seen_of_keys(self.head.visible, rows, keys)[0, 0]
         counts = torch.zeros(self.head.tk, dtype=torch.int64)
         for band in bands(rows, self.head.tq, self.head.tk):
             counts += self.head.seen(band, keys).sum(dim=0)

@@ -7,9 +7,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from attnscope.core.counts import seen_of_blocks, seen_of_keys
 from attnscope.core.keystats import KeyStats
 from attnscope.core.native.call import Array, Call, call_of, is_exact
-from attnscope.core.native.counts import seen_of_blocks, seen_of_keys
 from attnscope.core.native.library import Library
 from attnscope.core.normaliser import RowState, of_sinks
 from attnscope.core.probe import STEPS, Probe, ProbeSums
