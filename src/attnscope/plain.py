@@ -31,6 +31,15 @@ def plain(value: Any) -> Any:
     return value
 
 
+def json_limit(error: ValueError | RecursionError) -> str:
+    """Return which limit of Python's a text passed that may be JSON by the letter; "" where it is none."""
+    if isinstance(error, RecursionError):
+        return " that can be read: it is nested too deeply"
+    if type(error) is ValueError:
+        return " that can be read: a number in it has thousands of digits"
+    return ""
+
+
 def _tensor(value: Tensor) -> Any:
     if not value.is_floating_point():
         return value.tolist()

@@ -11,7 +11,7 @@ from attnscope import lesson
 from attnscope.lesson.knockout import KnockOut, Without
 from attnscope.lesson.line import in_sight
 from attnscope.lesson.norms import ValueNorms
-from attnscope.lesson.numbers import number, weight
+from attnscope.looks.numbers import number, weight
 
 if TYPE_CHECKING:
     from tests.e2e.pages import Walk

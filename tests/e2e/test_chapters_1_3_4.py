@@ -12,8 +12,8 @@ from attnscope.lesson.context import Context
 from attnscope.lesson.forgotten import ForgottenPositions
 from attnscope.lesson.late_word import LateWord
 from attnscope.lesson.mistakes import Mistakes
-from attnscope.lesson.numbers import number, weight
 from attnscope.lesson.scaling import Saturation, Spread
+from attnscope.looks.numbers import number, weight
 
 if TYPE_CHECKING:
     from tests.e2e.pages import Walk

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from attnscope import lesson
-from attnscope.lesson.numbers import count, number, weight
+from attnscope.looks.numbers import count, number, weight
 
 if TYPE_CHECKING:
     from tests.e2e.pages import Walk

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from attnscope import lesson
-from attnscope.lesson.numbers import count, number, size, weight
+from attnscope.looks.numbers import count, number, size, weight
 
 if TYPE_CHECKING:
     from attnscope.lesson.cost import Cost

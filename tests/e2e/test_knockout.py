@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 
 from attnscope.knocking import Cut
 from attnscope.knocking.of_text import bench_of
-from attnscope.lesson.numbers import weight
+from attnscope.looks.numbers import weight
 from attnscope.models import open_model, record_text
 from tests.e2e.pages import Explore, Map, desk_of, served, watched
 

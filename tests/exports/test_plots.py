@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import attnscope as ats
 from attnscope import gpt
 from attnscope.errors import RecordingError, ShapeError, TooLarge, Uncertified
-from attnscope.lesson.drawing import colour_map
+from attnscope.looks.drawing import colour_map
 from attnscope.recording import Recording, Run
 from tests.recording.conftest import make_site  # noqa: F401
 

@@ -16,10 +16,10 @@ from safetensors.torch import save_file
 
 from attnscope.cli.main import run
 from attnscope.errors import AttnscopeError, BrokenModel, TrainingError
+from attnscope.files import write_whole
 from attnscope.gpt import generate, load, presets
 from attnscope.gpt.checkpoint import NAME, read_checkpoint
 from attnscope.gpt.data import Blocks
-from attnscope.gpt.files import write_whole
 from attnscope.gpt.store import CONFIG, VOCABULARY, WEIGHTS, save_model
 from attnscope.gpt.train import Training
 from attnscope.models.own import open_own
@@ -249,10 +249,10 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_no_part_of_the_new(
     def full(number: int) -> None:
         raise failure
 
-    write_whole(tmp_path / "file", b"old")
+    write_whole(tmp_path / "file", b"old", TrainingError)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(TrainingError if isinstance(failure, OSError) else KeyboardInterrupt) as caught:
-        write_whole(tmp_path / "file", b"new")
+        write_whole(tmp_path / "file", b"new", TrainingError)
     if isinstance(failure, OSError):
         assert str(caught.value) == f"{tmp_path / 'file'} cannot be written: No space left on device."
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}

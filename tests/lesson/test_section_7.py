@@ -19,7 +19,7 @@ from attnscope.lesson.measuring.children import Child, ChildFailed, Stop, Stoppe
 from attnscope.lesson.measuring.measure import Progress, lengths_to, measure_cost
 from attnscope.lesson.measuring.measured import Measured
 from attnscope.lesson.measuring.ways import ROOM, WAYS, dense
-from attnscope.lesson.numbers import size
+from attnscope.looks.numbers import size
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def command(
 def _parted(given: tuple[str, ...]) -> tuple[list[str], list[Path]]:
     """Return the folders of recordings, and the files of surveys: those in .json or .parquet."""
     from attnscope.errors import AttnscopeError
-    from attnscope.gpt.files import home_made
+    from attnscope.files import home_made
 
     recordings, surveys = list[str](), list[Path]()
     for one in given:

@@ -93,7 +93,7 @@ def command(
     from attnscope.comparison.compare import compared
     from attnscope.comparison.side import side_of
     from attnscope.errors import RecordingError
-    from attnscope.gpt.files import place_of
+    from attnscope.files import place_of
 
     path = None if out is None else place_of(out, RecordingError)
     sides = (
@@ -146,7 +146,7 @@ def _draw(
     from attnscope.comparison.pairing import pairs_of
     from attnscope.errors import RecordingError
     from attnscope.exports.compared import picture
-    from attnscope.gpt.files import write_new
+    from attnscope.files import write_new
 
     chosen = site_of(sides[0].run, site)
     check_head(chosen, head)
@@ -163,7 +163,7 @@ def _draw(
 
 def _write(found: Comparison, by: str, path: Path, form: str) -> None:
     from attnscope.errors import RecordingError
-    from attnscope.gpt.files import write_new
+    from attnscope.files import write_new
 
     write_new(path, _encoded(found, by, form, sealed=True).encode(), RecordingError)
     click.echo(f"{path}: {counted(len(found.heads), 'head')}")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attnscope.errors import LessonError
-from attnscope.gpt.files import home_made, make_folder, write_whole
-from attnscope.lesson.drawing import png, svg
+from attnscope.files import home_made, make_folder, write_whole
+from attnscope.looks.drawing import png, svg
 
 if TYPE_CHECKING:
     from pathlib import Path

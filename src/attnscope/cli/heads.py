@@ -79,7 +79,7 @@ def command(
 
 def _path(out: str) -> Path:
     from attnscope.errors import RecordingError
-    from attnscope.gpt.files import place_of
+    from attnscope.files import place_of
 
     path = place_of(out, RecordingError)
     if path.suffix.lower() not in (".csv", ".json", ".parquet", ".html"):
@@ -142,14 +142,14 @@ def _print(table: HeadTable, sort: str | None, number: int | None) -> None:
 
 
 def _said(row: HeadRow, name: str) -> str:
-    from attnscope.lesson.numbers import number
+    from attnscope.looks.numbers import number
 
     value = row.scores[name].value
     return "–" if value != value else number(value, 3)
 
 
 def _uniform(table: HeadTable, name: str) -> str:
-    from attnscope.lesson.numbers import number
+    from attnscope.looks.numbers import number
 
     level = [row.scores[name].uniform for row in table.rows]
     there = [one for one in level if one == one]

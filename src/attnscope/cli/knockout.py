@@ -98,7 +98,7 @@ def command(
 
 def _table(told: dict[str, Any], note: str) -> Table:
     from attnscope.lesson import Table
-    from attnscope.lesson.numbers import number
+    from attnscope.looks.numbers import number
     from attnscope.models.tokens import shown
 
     title = "\n".join(one["words"] for one in told["taken_out"])

@@ -62,8 +62,8 @@ def command(
     from attnscope.errors import RecordingError
     from attnscope.exports.about import about
     from attnscope.exports.picture import Wish, draw
-    from attnscope.gpt.files import place_of, write_new
-    from attnscope.lesson.drawing import png, svg
+    from attnscope.files import place_of, write_new
+    from attnscope.looks.drawing import png, svg
     from attnscope.maps import Pyramid, of_site
 
     check_head(chosen, head)

@@ -7,10 +7,10 @@ from typing import Any
 
 from attnscope.cli.tables import echo_json, print_heading, print_tables
 from attnscope.errors import LessonError
-from attnscope.gpt.files import home_made, reading
+from attnscope.files import home_made, reading
 from attnscope.lesson import Table
-from attnscope.lesson.numbers import typed, weight
 from attnscope.lesson.walk import Sheet, Walk, walk
+from attnscope.looks.numbers import typed, weight
 
 LARGEST = 2**20  # bytes; eight words of width eight are some thousand
 _WANTED = "A sheet is wanted, as the page Walk saves it"

@@ -48,8 +48,8 @@ def command(
     command is given again, and ends with the same weights as a run that was never stopped.
     """
     from attnscope.errors import TrainingError
+    from attnscope.files import home_made
     from attnscope.gpt.data import read_text
-    from attnscope.gpt.files import home_made
     from attnscope.gpt.presets import preset_named
     from attnscope.gpt.train import Training, shortened
 
@@ -94,12 +94,13 @@ def _watched(run: Training, text: str) -> Watch:
 def _show_watched(watched: Watch, run: Training) -> None:
     """Write the picture of the heads along the run so far, and say when the two kinds appeared."""
     from attnscope.cli.watched import PICTURES, pictures, sentence
-    from attnscope.gpt.files import write_whole
+    from attnscope.errors import TrainingError
+    from attnscope.files import write_whole
 
     so_far = "" if run.done else f", the first {run.step:,} of {run.recipe.steps:,} steps"
     made = pictures(watched, run.history, f"{run.preset.name}: heads along the training{so_far}")
     for name, content in zip(PICTURES, made, strict=True):
-        write_whole(run.folder / name, content)
+        write_whole(run.folder / name, content, TrainingError)
     for score in ("previous_token", "induction_stripe"):
         click.echo(sentence(watched, score))
 

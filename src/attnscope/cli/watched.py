@@ -8,8 +8,8 @@ import math
 from typing import TYPE_CHECKING
 
 from attnscope.gpt.history import History
-from attnscope.lesson.drawing import ACCENT, INK, INK_3, LINE, figure, look, png, svg
-from attnscope.lesson.numbers import number
+from attnscope.looks.drawing import ACCENT, INK, INK_3, LINE, figure, look, png, svg
+from attnscope.looks.numbers import number
 from attnscope.measure.classes import RULES
 from attnscope.measure.scores import SCORE
 from attnscope.measure.watching import WATCHED, Watch

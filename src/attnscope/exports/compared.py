@@ -17,7 +17,7 @@ from attnscope.comparison.pairing import Pair
 from attnscope.comparison.side import Side
 from attnscope.exports.about import KEY, about
 from attnscope.exports.contrast import draw
-from attnscope.lesson.drawing import png, svg
+from attnscope.looks.drawing import png, svg
 from attnscope.recording import Site
 
 Scale = Literal["log", "linear"]

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from attnscope.comparison.contrast import Block, Contrast
 from attnscope.exports.picture import FLOOR, LETTERED
-from attnscope.lesson.drawing import HATCH, INK_2, INK_3, colour_map, difference_map, figure, look
-from attnscope.lesson.numbers import count, typed
+from attnscope.looks.drawing import HATCH, INK_2, INK_3, colour_map, difference_map, figure, look
+from attnscope.looks.numbers import count, typed
 from attnscope.models.reading import HIDDEN
 from attnscope.models.tokens import shown
 

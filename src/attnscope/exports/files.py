@@ -14,8 +14,8 @@ from attnscope.exports.about import KEY, about
 from attnscope.exports.plots import plot_heads
 from attnscope.exports.table import csv_of, names, parquet_of
 from attnscope.exports.wanted import Place, Wanted, check_size, wanted
-from attnscope.gpt.files import place_of, write_new
-from attnscope.lesson.drawing import figure, png, svg
+from attnscope.files import place_of, write_new
+from attnscope.looks.drawing import figure, png, svg
 from attnscope.maps import Pyramid, of_site
 from attnscope.recording import Recording
 from attnscope.recording.asked import Where

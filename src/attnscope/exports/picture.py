@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from attnscope.exports.about import certificate, certified
-from attnscope.lesson.drawing import INK_2, INK_3, colour_map, figure, look
-from attnscope.lesson.numbers import count, typed, weight
+from attnscope.looks.drawing import INK_2, INK_3, colour_map, figure, look
+from attnscope.looks.numbers import count, typed, weight
 from attnscope.maps import HIDDEN, Part, Pyramid, part_of
 from attnscope.models import axis_of
 from attnscope.models.tokens import shown

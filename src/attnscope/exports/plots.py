@@ -14,8 +14,8 @@ from torch import Tensor
 
 from attnscope.errors import RecordingError, Uncertified
 from attnscope.exports.wanted import Place, wanted
-from attnscope.lesson.drawing import INK, INK_2, colour_map, figure
-from attnscope.lesson.numbers import count
+from attnscope.looks.drawing import INK, INK_2, colour_map, figure
+from attnscope.looks.numbers import count
 from attnscope.maps import HIDDEN, Pyramid, of_site, part_of
 from attnscope.models import axis_of
 from attnscope.models.reading import row_of

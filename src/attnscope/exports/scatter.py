@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from attnscope.errors import AttnscopeError
-from attnscope.lesson.drawing import ACCENT, INK_2, INK_3, figure, png, svg
+from attnscope.looks.drawing import ACCENT, INK_2, INK_3, figure, png, svg
 from attnscope.measure import HeadRow, HeadTable
 from attnscope.measure.scores import NAMES, SCORE
 from attnscope.plain import plain

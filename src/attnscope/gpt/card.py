@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import TrainingError
+from attnscope.files import reading, write_whole
 from attnscope.gpt.checkpoint import Settings
-from attnscope.gpt.files import reading, write_whole
 from attnscope.gpt.presets import Preset, preset_named
 from attnscope.gpt.store import WEIGHTS
 
@@ -50,8 +50,10 @@ def write_card(folder: Path, preset: Preset, settings: Settings, result: Result,
         },
         "versions": {"attnscope": __version__, "torch": torch.__version__},
     }
-    write_whole(folder / RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
-    write_whole(folder / CARD, _card(preset, record, result.sample).encode())
+    write_whole(
+        folder / RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(), TrainingError
+    )
+    write_whole(folder / CARD, _card(preset, record, result.sample).encode(), TrainingError)
 
 
 def _card(preset: Preset, record: dict[str, Any], sample: str) -> str:

@@ -12,7 +12,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from attnscope.errors import TrainingError
-from attnscope.gpt.files import reading, write_whole
+from attnscope.files import reading, write_whole
 from attnscope.gpt.history import History
 
 NAME = "checkpoint.safetensors"
@@ -63,7 +63,7 @@ class Checkpoint:
         }
         tensors = {f"weights/{name}": tensor.detach() for name, tensor in self.weights.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in self.optimiser.items()}
-        write_whole(folder / NAME, save(tensors, metadata=about))
+        write_whole(folder / NAME, save(tensors, metadata=about), TrainingError)
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from attnscope.gpt.files import write_whole
+from attnscope.errors import TrainingError
+from attnscope.files import write_whole
 from attnscope.gpt.history import History
 
 CSV, PNG = "losses.csv", "losses.png"
@@ -14,8 +15,8 @@ TRAINING, VALIDATION = "#7a8190", "#c2410c"
 
 def write_curve(history: History, folder: Path, title: str) -> None:
     """Write both files into the folder. Raises TrainingError where that is not possible."""
-    write_whole(folder / CSV, history.to_csv().encode())
-    write_whole(folder / PNG, _picture(history, title))
+    write_whole(folder / CSV, history.to_csv().encode(), TrainingError)
+    write_whole(folder / PNG, _picture(history, title), TrainingError)
 
 
 def _picture(history: History, title: str) -> bytes:

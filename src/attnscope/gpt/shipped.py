@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnscope.errors import MissingModel
-from attnscope.gpt.files import home_made, reading
+from attnscope.files import home_made, reading
 
 if TYPE_CHECKING:
     from attnscope.gpt.model import GPT

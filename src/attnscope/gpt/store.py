@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from safetensors.torch import save as tensor_bytes
 
-from attnscope.errors import BrokenModel, MissingModel
+from attnscope.errors import BrokenModel, MissingModel, TrainingError
+from attnscope.files import make_folder, reading, write_whole
 from attnscope.gpt.config import GPTConfig
-from attnscope.gpt.files import make_folder, reading, write_whole
 from attnscope.gpt.model import GPT
 from attnscope.gpt.tokenizer import CharacterTokenizer
 from attnscope.gpt.weights import read_weights
@@ -21,11 +21,11 @@ CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocabulary.json", "model.safetenso
 
 def save_model(model: GPT, folder: Path, *, dtype: torch.dtype = torch.float32) -> None:
     """Write the three files; weights are rounded to `dtype`."""
-    make_folder(folder)
+    make_folder(folder, TrainingError, "Choose another --out")
     weights = {name: x.detach().to(dtype).contiguous() for name, x in model.state_dict().items()}
-    write_whole(folder / WEIGHTS, tensor_bytes(weights, metadata={"format": "pt"}))
-    write_whole(folder / VOCABULARY, _json({"characters": model.tokenizer.characters}))
-    write_whole(folder / CONFIG, _json(model.config.to_dict()))
+    write_whole(folder / WEIGHTS, tensor_bytes(weights, metadata={"format": "pt"}), TrainingError)
+    write_whole(folder / VOCABULARY, _json({"characters": model.tokenizer.characters}), TrainingError)
+    write_whole(folder / CONFIG, _json(model.config.to_dict()), TrainingError)
 
 
 def load(folder: str | Path) -> GPT:

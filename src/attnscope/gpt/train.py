@@ -14,10 +14,10 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from attnscope.errors import TrainingError
+from attnscope.files import make_folder, partial, reading
 from attnscope.gpt.checkpoint import NAME, Checkpoint, Settings, not_whole, read_checkpoint
 from attnscope.gpt.data import Blocks, split
 from attnscope.gpt.evaluate import validation_loss
-from attnscope.gpt.files import make_folder, partial, reading
 from attnscope.gpt.history import History
 from attnscope.gpt.model import GPT
 from attnscope.gpt.optimiser import Optimiser
@@ -80,7 +80,7 @@ class Training:
         self._optimiser = Optimiser(self.model, self.recipe)
         self.step, self.history = 0, History()
         if kept is None:
-            make_folder(folder)
+            make_folder(folder, TrainingError, "Choose another --out")
             self.save()
         else:
             self._restore(kept)

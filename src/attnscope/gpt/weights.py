@@ -12,8 +12,8 @@ from safetensors.torch import load as read_tensors
 from torch import Tensor
 
 from attnscope.errors import BrokenModel
+from attnscope.files import reading
 from attnscope.gpt.config import GPTConfig
-from attnscope.gpt.files import reading
 from attnscope.gpt.model import GPT
 from attnscope.gpt.tokenizer import CharacterTokenizer
 

@@ -18,10 +18,10 @@ from attnscope.core.dense import Steps, steps
 from attnscope.core.masks import causal, full
 from attnscope.core.scoring import Scoring
 from attnscope.errors import LessonError
-from attnscope.lesson.drawing import ACCENT, INK, INK_2, SERIES, figure
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked, of_kind
-from attnscope.lesson.numbers import weight
+from attnscope.looks.drawing import ACCENT, INK, INK_2, SERIES, figure
+from attnscope.looks.numbers import weight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from attnscope.core.masks import causal as causal_mask
 from attnscope.errors import LessonError
-from attnscope.lesson.drawing import SERIES, figure
 from attnscope.lesson.drawn import seeded
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_whole, checked
-from attnscope.lesson.numbers import number, weight
+from attnscope.looks.drawing import SERIES, figure
+from attnscope.looks.numbers import number, weight
 from attnscope.nn import MultiHeadAttention
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from attnscope.core.walk import column_blocks, row_blocks
 from attnscope.lesson.drawn import normal
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_ascending, check_whole, checked
-from attnscope.lesson.numbers import count, number, size
+from attnscope.looks.numbers import count, number, size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,7 +132,7 @@ class Cost(Experiment):
 
     def draw(self) -> Figure:
         """Return bytes held and cells computed over the length, both axes by doublings."""
-        from attnscope.lesson.drawing import SERIES, figure
+        from attnscope.looks.drawing import SERIES, figure
 
         made, (held, computed) = figure(1, 2)
         both = [rows + tile for rows, tile in zip(self.rows_bytes, self.tile_bytes, strict=True)]

@@ -15,7 +15,7 @@ from attnscope.core.masks import causal
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import number, typed, weight
+from attnscope.looks.numbers import number, typed, weight
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,7 +74,7 @@ class DesignedHeads(Experiment):
 
     def draw(self) -> Figure:
         """Return the two heads' grids side by side."""
-        from attnscope.lesson.drawing import figure, heat
+        from attnscope.looks.drawing import figure, heat
 
         made, axes = figure(1, 2, size=(2.2 + 0.9 * len(self.words), 1 + 0.5 * len(self.words)))
         seen = torch.ones(self.weights.shape[-2:]).tril() > 0

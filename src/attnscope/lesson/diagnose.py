@@ -11,7 +11,7 @@ from attnscope.lesson.checks.hidden import hidden
 from attnscope.lesson.checks.reading import Given, Head, read
 from attnscope.lesson.checks.scale import scale
 from attnscope.lesson.checks.sums import across, off_rows, sums
-from attnscope.lesson.numbers import count
+from attnscope.looks.numbers import count
 from attnscope.plain import plain
 
 

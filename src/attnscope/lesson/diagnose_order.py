@@ -14,7 +14,7 @@ from attnscope.lesson.checks.finding import Finding as Finding
 from attnscope.lesson.checks.lifted import Lifted
 from attnscope.lesson.checks.running import axis_of, check_steady, prepared
 from attnscope.lesson.drawn import generator_of
-from attnscope.lesson.numbers import count, number
+from attnscope.looks.numbers import count, number
 from attnscope.plain import plain
 
 SHUFFLES = 4

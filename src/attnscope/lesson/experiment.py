@@ -35,7 +35,7 @@ class Experiment(ABC):
 
     def plot(self) -> Figure:
         """Return the figure, ready for `savefig`; matplotlib's settings are afterwards as they were."""
-        from attnscope.lesson.drawing import look
+        from attnscope.looks.drawing import look
 
         with look():
             return self.draw()
@@ -46,6 +46,6 @@ class Experiment(ABC):
 
     def _repr_png_(self) -> bytes:
         """Return the figure as a notebook shows it."""
-        from attnscope.lesson.drawing import png
+        from attnscope.looks.drawing import png
 
         return png(self.plot())

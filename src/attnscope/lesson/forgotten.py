@@ -13,10 +13,10 @@ from attnscope.gpt import load_shipped, shipped_folder
 from attnscope.gpt.curve import CSV
 from attnscope.gpt.history import History
 from attnscope.lesson.diagnose_order import OrderDiagnosis, diagnose_order
-from attnscope.lesson.drawing import SERIES, figure
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import count, number
+from attnscope.looks.drawing import SERIES, figure
+from attnscope.looks.numbers import count, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,13 +12,13 @@ from torch import Tensor
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import count, number
 from attnscope.lesson.walk.beginning import FIRST, WK, WORDS, WQ, WV, identity
 from attnscope.lesson.walk.recipe import recipe
 from attnscope.lesson.walk.sheet import PROJECTED, Edit, Rows, Sheet
 from attnscope.lesson.walk.values import evaluate
 from attnscope.lesson.walk.walk import Walk, walk
 from attnscope.lesson.walk.writing import three, typed
+from attnscope.looks.numbers import count, number
 from attnscope.plain import plain
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FourWords(Experiment):
 
     def draw(self) -> Figure:
         """Return the weights without a mask and under a causal one, side by side."""
-        from attnscope.lesson.drawing import figure, heat
+        from attnscope.looks.drawing import figure, heat
 
         made, axes = figure(1, 2)
         seen = torch.ones_like(self.weights, dtype=torch.bool)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnscope.errors import LessonError
-from attnscope.lesson.drawing import INK, INK_2, figure
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
+from attnscope.looks.drawing import INK, INK_2, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

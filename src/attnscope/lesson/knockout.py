@@ -15,11 +15,11 @@ from torch import Tensor
 from attnscope.errors import LessonError
 from attnscope.gpt import GPT
 from attnscope.gpt.knockout import every_edge, every_head
-from attnscope.lesson.drawing import ACCENT, INK_3, figure, heat
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
 from attnscope.lesson.line import LINE, in_sight, of_line
-from attnscope.lesson.numbers import number, weight
+from attnscope.looks.drawing import ACCENT, INK_3, figure, heat
+from attnscope.looks.numbers import number, weight
 from attnscope.plain import plain
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from attnscope.errors import LessonError
 from attnscope.lesson.context import attended, attention_layer, embedding, per_token, through
-from attnscope.lesson.drawing import SERIES, figure
 from attnscope.lesson.drawn import seeded
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_whole, checked
-from attnscope.lesson.numbers import number, weight
+from attnscope.looks.drawing import SERIES, figure
+from attnscope.looks.numbers import number, weight
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from attnscope.errors import LessonError
 from attnscope.gpt.shipped import load_shipped
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import count, number
+from attnscope.looks.numbers import count, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,8 +49,8 @@ class LearnedPositions(Experiment):
 
     def draw(self) -> Figure:
         """Return the similarity of every two positions, and the curve of one."""
-        from attnscope.lesson.drawing import ACCENT, INK, figure
         from attnscope.lesson.signed import signed
+        from attnscope.looks.drawing import ACCENT, INK, figure
 
         made, (left, right) = figure(1, 2, size=(9, 3.8))
         signed(left, self.similarity, most=1, across="position", down="position")

@@ -12,7 +12,7 @@ from torch.autograd.functional import jacobian
 from attnscope.lesson.drawn import drawn, normal
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_whole, checked
-from attnscope.lesson.numbers import count, number, weight
+from attnscope.looks.numbers import count, number, weight
 from attnscope.nn import CausalSelfAttention
 from attnscope.nn.heads import join_heads, split_heads
 
@@ -81,7 +81,7 @@ class Split(Experiment):
 
     def draw(self) -> Figure:
         """Return the heads' weights above, and below them which inputs move each head."""
-        from attnscope.lesson.drawing import INK, SERIES, figure, heat
+        from attnscope.looks.drawing import INK, SERIES, figure, heat
 
         h, t = len(self.weights), self.weights.shape[-1]
         made, axes = figure(2, h, size=(2.7 * h, 4.8))

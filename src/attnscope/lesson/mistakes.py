@@ -18,11 +18,11 @@ from attnscope.lesson.checks.finding import Finding
 from attnscope.lesson.context import attention_layer, embedding
 from attnscope.lesson.diagnose import diagnose
 from attnscope.lesson.diagnose_order import diagnose_order
-from attnscope.lesson.drawing import figure, heat
 from attnscope.lesson.drawn import generator_of, seeded
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_whole, checked
-from attnscope.lesson.numbers import typed, weight
+from attnscope.looks.drawing import figure, heat
+from attnscope.looks.numbers import typed, weight
 from attnscope.plain import plain
 
 if TYPE_CHECKING:

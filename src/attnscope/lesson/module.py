@@ -13,8 +13,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from attnscope.lesson.drawn import drawn, normal
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_whole, checked
-from attnscope.lesson.numbers import count, number
 from attnscope.lesson.short_module import ShortAttention
+from attnscope.looks.numbers import count, number
 from attnscope.nn import CausalSelfAttention
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Module(Experiment):
 
     def draw(self) -> Figure:
         """Return the heads' weights of the first sequence."""
-        from attnscope.lesson.drawing import figure, heat
+        from attnscope.looks.drawing import figure, heat
 
         h, t = self.weights.shape[1:3]
         made, axes = figure(1, h, size=(2.9 * h, 3.2))

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from attnscope.gpt import GPT
-from attnscope.lesson.drawing import INK_2, INK_3, SERIES, figure
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
 from attnscope.lesson.line import LINE, in_sight, of_line
-from attnscope.lesson.numbers import count, weight
+from attnscope.looks.drawing import INK_2, INK_3, SERIES, figure
+from attnscope.looks.numbers import count, weight
 from attnscope.nn.heads import project_heads
 from attnscope.plain import plain
 

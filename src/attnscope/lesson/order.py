@@ -17,7 +17,7 @@ from attnscope.errors import LessonError
 from attnscope.lesson.drawn import drawn, normal
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import count, number
+from attnscope.looks.numbers import count, number
 from attnscope.nn import MultiHeadAttention
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class WordOrder(Experiment):
 
     def draw(self) -> Figure:
         """Return how far each word's output moves, one group of bars a word."""
-        from attnscope.lesson.drawing import SERIES, figure
+        from attnscope.looks.drawing import SERIES, figure
 
         made, axes = figure(size=(6, 3))
         place = torch.arange(len(self.words[0]), dtype=torch.float64)
@@ -109,7 +109,7 @@ class Shuffle(Experiment):
 
     def draw(self) -> Figure:
         """Return the largest difference of every order, in three ways."""
-        from attnscope.lesson.drawing import SERIES, figure
+        from attnscope.looks.drawing import SERIES, figure
 
         made, axes = figure(size=(6, 3))
         for at, (name, moved) in enumerate(zip(self.names, self.moved, strict=True)):

@@ -12,10 +12,10 @@ import torch
 
 from attnscope.core.dense import steps
 from attnscope.core.masks import causal
-from attnscope.lesson.drawing import INK, INK_2, INK_3, figure
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_whole, checked
-from attnscope.lesson.numbers import count
+from attnscope.looks.drawing import INK, INK_2, INK_3, figure
+from attnscope.looks.numbers import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from attnscope.core.positions import rotary_table, rotate
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import number, typed
+from attnscope.looks.numbers import number, typed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,8 +66,8 @@ class Rotations(Experiment):
 
     def draw(self) -> Figure:
         """Return the products of all positions, and against the distance alone."""
-        from attnscope.lesson.drawing import INK, figure
         from attnscope.lesson.signed import signed
+        from attnscope.looks.drawing import INK, figure
 
         made, (left, right) = figure(1, 2, size=(9, 3.8))
         most = float(self.products.abs().max())

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from attnscope.core.dense import steps
-from attnscope.lesson.drawing import ACCENT, INK_3, SERIES, figure
 from attnscope.lesson.drawn import generator_of
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import check_ascending, check_whole, checked
-from attnscope.lesson.numbers import count, number, typed
+from attnscope.looks.drawing import ACCENT, INK_3, SERIES, figure
+from attnscope.looks.numbers import count, number, typed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from attnscope.core.scoring import Scoring
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import number, typed, weight
+from attnscope.looks.numbers import number, typed, weight
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +60,7 @@ class Slopes(Experiment):
 
     def draw(self) -> Figure:
         """Return the last row's weights over distance, one line a head."""
-        from attnscope.lesson.drawing import LINE, SERIES, figure
+        from attnscope.looks.drawing import LINE, SERIES, figure
 
         made, axes = figure(size=(6, 3.4))
         t = self.weights.shape[-1]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnscope.lesson.drawing import INK, INK_2, SERIES, figure
 from attnscope.lesson.drawn import seeded
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import count
 from attnscope.lesson.pipeline import check_sizes, written
+from attnscope.looks.drawing import INK, INK_2, SERIES, figure
+from attnscope.looks.numbers import count
 from attnscope.nn import CausalSelfAttention
 from attnscope.nn.heads import join_heads, project_heads
 

@@ -14,7 +14,7 @@ from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
 from attnscope.lesson.habits import Habit, habits_of
 from attnscope.lesson.looked import TOP, Looked, at_head, look, shown
-from attnscope.lesson.numbers import number, weight
+from attnscope.looks.numbers import number, weight
 from attnscope.models.tokens import Token, of_text
 from attnscope.plain import plain
 
@@ -106,7 +106,7 @@ class TrainedHeads(Experiment):
 
     def draw(self) -> Figure:
         """Return every head of the lesson's model before and after, and of the embedded model."""
-        from attnscope.lesson.drawing import figure
+        from attnscope.looks.drawing import figure
 
         made, axes = figure(1, len(self.models), size=(13.0, 5.0))
         for one, model in zip(axes, self.models, strict=True):
@@ -211,7 +211,7 @@ def _untrained(trained: GPT, seed: int) -> GPT:
 
 def _mosaic(axes: Any, model: Looked) -> None:
     """Every head as a small picture, layers down and heads across, each row by its largest weight."""
-    from attnscope.lesson.drawing import colour_map
+    from attnscope.looks.drawing import colour_map
 
     layers, heads, t, _ = model.weights.shape
     side = t + _GAP

@@ -14,7 +14,7 @@ from attnscope.core.positions import sinusoidal
 from attnscope.errors import LessonError
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
-from attnscope.lesson.numbers import number, typed
+from attnscope.looks.numbers import number, typed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,8 +54,8 @@ class Sinusoids(Experiment):
 
     def draw(self) -> Figure:
         """Return the waves as a picture, fast ones on top, and the similarity curve of one position."""
-        from attnscope.lesson.drawing import ACCENT, INK, figure
         from attnscope.lesson.signed import signed
+        from attnscope.looks.drawing import ACCENT, INK, figure
 
         made, (left, right) = figure(1, 2, size=(10, 3.8))
         signed(left, self.table.T, most=1, across="position", down="number of the vector")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import AttnscopeError
-from attnscope.gpt.files import write_new
+from attnscope.files import write_new
 from attnscope.measure.classes import RULES
 from attnscope.measure.scores import SCORES
 from attnscope.measure.table import HeadRow, HeadTable

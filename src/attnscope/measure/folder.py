@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import AttnscopeError
-from attnscope.gpt.files import make_folder, reading, write_whole
+from attnscope.files import make_folder, reading, write_whole
 from attnscope.measure.found import OfText, of_json
 
 MANIFEST = "survey.json"

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import AttnscopeError
-from attnscope.gpt.files import reading
+from attnscope.files import reading
 from attnscope.measure.classes import Measured, classes_of
 from attnscope.measure.scores import NAMES
 from attnscope.measure.table import PARTS, HeadRow, HeadTable, TextRead
-from attnscope.models.folders import json_limit
+from attnscope.plain import json_limit
 
 FORMS = (".json", ".parquet")
 NOT_IN_FILE = "the file does not have it"

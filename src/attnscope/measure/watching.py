@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from attnscope.errors import TrainingError
+from attnscope.files import reading, write_whole
 from attnscope.gpt import GPT
-from attnscope.gpt.files import reading, write_whole
 from attnscope.measure.attention import Uniform
 from attnscope.measure.run import measured, recorded_ids
 from attnscope.measure.scores import SCORES
@@ -67,7 +67,7 @@ class Watch:
         self.model.train(training)
         self.values[-1, 0, 0] = _row(level)
         self.values |= {(step, *place): _row(row) for place, row in found.items()}
-        write_whole(self.folder / FILE, _csv(self.values).encode())
+        write_whole(self.folder / FILE, _csv(self.values).encode(), TrainingError)
 
 
 def watch(model: GPT, folder: Path, text: str, *, step: int, steps: int) -> Watch:

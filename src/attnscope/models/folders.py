@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import BrokenModel, MissingModel
+from attnscope.plain import json_limit
 from attnscope.recording.manifest import NAME
 
 SHIPPED_HINT = "Models that come with attnscope: embedded, lesson, lesson-no-positions"
@@ -66,15 +67,6 @@ def check_json(path: Path) -> None:
             json.loads(file.read_text("utf-8"))
         except (ValueError, RecursionError) as error:
             raise _not_json(file, error) from error
-
-
-def json_limit(error: ValueError | RecursionError) -> str:
-    """Return which limit of Python's a text passed that may be JSON by the letter; "" where it is none."""
-    if isinstance(error, RecursionError):
-        return " that can be read: it is nested too deeply"
-    if type(error) is ValueError:
-        return " that can be read: a number in it has thousands of digits"
-    return ""
 
 
 def _not_json(file: Path, error: ValueError | RecursionError) -> BrokenModel:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from attnscope import gpt
 from attnscope.errors import BrokenModel
+from attnscope.files import reading
 from attnscope.gpt.config import FORMAT, GPTConfig
-from attnscope.gpt.files import reading
 from attnscope.models.codecs import CharacterCodec
 from attnscope.models.encoded import Encoded
 from attnscope.models.folders import read_config

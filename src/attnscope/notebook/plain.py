@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnscope.errors import AttnscopeError
-from attnscope.lesson.numbers import count, weight
+from attnscope.looks.numbers import count, weight
 from attnscope.models.reading import row_of
 from attnscope.models.tokens import shown as written
 from attnscope.web.shown import Shown

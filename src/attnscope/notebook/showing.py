@@ -9,7 +9,7 @@ from typing import Any
 
 from attnscope.errors import RecordingError
 from attnscope.exports.wanted import Place, site_of
-from attnscope.gpt.files import place_of, write_new
+from attnscope.files import place_of, write_new
 from attnscope.notebook.plain import table
 from attnscope.recording import Recording
 from attnscope.recording.asked import Where

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from attnscope.errors import LessonError
-from attnscope.gpt.files import home_made, make_folder, reading, write_whole
+from attnscope.files import home_made, make_folder, reading, write_whole
 from attnscope.lesson import SECTIONS
 from attnscope.web.modules import imports, reached
 from attnscope.web.pages import walk_page

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnscope.errors import AttnscopeError
-from attnscope.gpt.files import write_new
+from attnscope.files import write_new
 from attnscope.measure.files import table_data
 from attnscope.web.bundle import bundled, styles
 from attnscope.web.export import hashed, json_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attnscope.errors import TooLarge
-from attnscope.lesson.numbers import count
+from attnscope.looks.numbers import count
 from attnscope.models import Look
 from attnscope.recording import Run, Site
 from attnscope.recording.asked import Where, cut_of, index_of

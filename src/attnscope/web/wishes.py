@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from attnscope.models.folders import json_limit
+from attnscope.plain import json_limit
 from attnscope.web.refusals import Refusal
 
 

@@ -9,7 +9,7 @@ from attnscope.core.dense import steps
 from attnscope.core.scoring import Scoring
 from attnscope.lesson.checks.finding import Finding
 from attnscope.lesson.checks.reading import Head
-from attnscope.lesson.numbers import count, number
+from attnscope.looks.numbers import count, number
 
 INVERTED = 0.99  # of the weight on hidden cells: more than any leak leaves the visible ones
 _FAINT = 1e-3  # of a row's smallest visible weight

@@ -12,7 +12,7 @@ from attnscope.core.masks import from_tensor
 from attnscope.core.scoring import Scoring
 from attnscope.lesson.checks.finding import Finding
 from attnscope.lesson.checks.reading import Head
-from attnscope.lesson.numbers import number, typed
+from attnscope.looks.numbers import number, typed
 
 SATURATED = 0.99  # the middle row's largest weight
 _FEWEST_KEYS = 4  # a row of fewer is soon decided

@@ -10,7 +10,7 @@ from attnscope.core.masks import from_tensor
 from attnscope.core.scoring import Scoring
 from attnscope.lesson.checks.finding import Finding, Place
 from attnscope.lesson.checks.reading import Given, Head
-from attnscope.lesson.numbers import count, number
+from attnscope.looks.numbers import count, number
 
 AXIS = "Take softmax over the keys, the last axis: scores.softmax(dim=-1)"
 BEFORE = "Put the mask on the scores, as -inf, before softmax"

@@ -24,7 +24,7 @@ from attnscope.lesson.measuring.children import Child, ChildFailed, Stop
 from attnscope.lesson.measuring.measured import Measured, Row
 from attnscope.lesson.measuring.meter import available
 from attnscope.lesson.measuring.ways import WAYS, inputs_bytes
-from attnscope.lesson.numbers import count, size
+from attnscope.looks.numbers import count, size
 
 SHORTEST, LONGEST = 512, 131_072  # tokens: under the first, what a call costs beside the grid is all there is
 LEAST_BUDGET = 32  # MB: the shortest length by tiles

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.measuring.ways import WAYS
-from attnscope.lesson.numbers import count, number, size
+from attnscope.looks.numbers import count, number, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ class Measured(Experiment):
 
     def draw(self) -> Figure:
         """Return seconds and peak memory over the length, both axes by doublings."""
-        from attnscope.lesson.drawing import SERIES, figure
+        from attnscope.looks.drawing import SERIES, figure
 
         made, (time, memory) = figure(1, 2)
         for name, colour in zip(WAYS, SERIES, strict=True):

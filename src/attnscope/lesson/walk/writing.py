@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attnscope.lesson.numbers import number
+from attnscope.looks.numbers import number
 
 NUDGE = 1 + 2.0**-42
 SMALLEST = 1e-300  # below, two float64 paths to the same number agree in hardly a digit: written as 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attnscope.lesson.numbers import count, number, size, typed, weight
+from attnscope.looks.numbers import count, number, size, typed, weight
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How the lesson writes numbers: as the page does, without a leading zero and with a true minus."""
+"""How numbers are written: as the page writes them, without a leading zero and with a true minus."""
 
 from __future__ import annotations
 

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from attnscope.gpt.files import partial, write_whole
+from attnscope.errors import AttnscopeError
+from attnscope.files import partial, write_whole
 
 # Writes "new" to the file it is given, and is killed at the moment that is named.
 KILLED = """
 import os, pathlib, signal, sys
-from attnscope.gpt.files import write_whole
+from attnscope.errors import AttnscopeError
+from attnscope.files import write_whole
 def die(*_): os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[2] == "before the flush": os.fsync = die
 else: pathlib.Path.replace = die
-write_whole(pathlib.Path(sys.argv[1]), b"new" * 100_000)
+write_whole(pathlib.Path(sys.argv[1]), b"new" * 100_000, AttnscopeError)
 """
 
 
@@ -30,7 +32,7 @@ def test_two_that_write_one_file_at_once_leave_one_of_the_two_whole(tmp_path: Pa
     def write(content: bytes) -> None:
         try:
             for _ in range(6):
-                write_whole(path, content)
+                write_whole(path, content, AttnscopeError)
                 assert path.read_bytes() in contents
         except BaseException as problem:
             problems.append(problem)
@@ -58,6 +60,6 @@ def test_one_that_is_killed_leaves_the_old_file_and_no_litter_that_grows(tmp_pat
             assert path.exists() == (old is not None)
             assert old is None or path.read_bytes() == old
             assert {one.name for one in tmp_path.iterdir()} - {path.name} == {partial(path).name}
-    write_whole(path, b"whole")
+    write_whole(path, b"whole", AttnscopeError)
     assert path.read_bytes() == b"whole"
     assert list(tmp_path.iterdir()) == [path]

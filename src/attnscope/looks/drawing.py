@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from attnscope.lesson.numbers import weight
+from attnscope.looks.numbers import weight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ _STYLE = {
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Give what is drawn inside the lesson's look; it also holds while a figure is written to a file."""
+    """Give what is drawn inside the common look; it also holds while a figure is written to a file."""
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE | {"svg.hashsalt": "attnscope"}):

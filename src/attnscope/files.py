@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from attnscope.errors import AttnscopeError, TrainingError
+from attnscope.errors import AttnscopeError
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def partial(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def write_whole(path: Path, content: bytes, kind: type[AttnscopeError] = TrainingError) -> None:
+def write_whole(path: Path, content: bytes, kind: type[AttnscopeError]) -> None:
     """Write beside `path`, flush to the disk, rename over it. Raises an error of `kind` where that fails.
 
     Of several that write one file at once each writes it whole, one after the other.
@@ -109,9 +109,7 @@ def write_new(path: Path, content: bytes, kind: type[AttnscopeError]) -> None:
     write_whole(path, content, kind)
 
 
-def make_folder(
-    folder: Path, kind: type[AttnscopeError] = TrainingError, hint: str = "Choose another --out"
-) -> None:
+def make_folder(folder: Path, kind: type[AttnscopeError], hint: str) -> None:
     """Make a folder and those above it. Raises an error of that kind where that is not possible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,1 @@
+"""How attnscope looks wherever Python writes or draws: its numbers, and the common look of its figures."""
