@@ -76,7 +76,7 @@ def test_a_person_gets_seven_places_and_the_marks(say: Any, folder: Path) -> Non
     assert rows[6] == "      6  not visible  m"
     assert re.fullmatch(
         r"6 keys visible; entropy \d\.\d{4} nats; certificate passed "
-        r"\(residual \d+\.\d, allowed 8; scale \d+\.\d, allowed 8\), heard by sdpa; "
+        r"\(residual \d+\.\d, allowed 8; scale \d+\.\d, allowed 8\), heard by attnscope; "
         r"logits bit-equal with and without looking",
         last,
     )

@@ -13,9 +13,11 @@ from torch.nn import functional as F
 
 import attnscope as ats
 from attnscope import lesson
+from attnscope.core.mask import Mask
 from attnscope.errors import LessonError, ShapeError
 from attnscope.gpt import load_shipped, shipped_folder
 from attnscope.gpt.history import History
+from attnscope.lesson.diagnose_order import OrderDiagnosis
 from attnscope.lesson.forgotten import ForgottenPositions
 from attnscope.lesson.mistakes import Attention, Mistakes, of_scores
 
@@ -287,6 +289,19 @@ def test_a_plain_function_can_be_asked_about() -> None:
     assert ats.diagnose_order(lambda x: (x.softmax(-1),), X).names == ("no_positions",)
     causal = ats.diagnose_order(lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), X)
     assert "mask alone" in causal.sentence
+
+
+def test_the_masks_of_attnscopes_own_function_are_lifted_and_its_positions_stay() -> None:
+    def asked(scoring: ats.Scoring | Mask) -> OrderDiagnosis:
+        return ats.diagnose_order(
+            lambda x: ats.attention(x[:, None], x[:, None], x[:, None], scoring)[:, 0], X
+        )
+
+    assert "mask alone" in asked(ats.window(2)).sentence and asked(ats.window(2)).masks == 1
+    slopes = ats.RelativeBias(-0.5 * torch.arange(-5.0, 6.0).abs()[None], first=-5)
+    placed = asked(ats.Scoring(ats.causal(), bias=slopes))
+    assert placed.healthy and placed.masks == 1
+    assert asked(ats.full()).unmasked is None
 
 
 def test_a_module_and_the_random_state_stay_as_they_were() -> None:

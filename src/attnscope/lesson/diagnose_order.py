@@ -94,8 +94,8 @@ def diagnose_order(
 
     A module is copied, and the copy run in eval mode and, where it can be, in float64: the module itself and
     the global random state stay as they are. The masks that are lifted are those handed to
-    F.scaled_dot_product_attention and to nn.MultiheadAttention, and masked_fill with -inf or a number below
-    -10,000; another kind of mask cannot be lifted, and is then part of the module.
+    attention(), to F.scaled_dot_product_attention and to nn.MultiheadAttention, and masked_fill with -inf or
+    a number below -10,000; another kind of mask cannot be lifted, and is then part of the module.
 
     Raises ShapeError where there are fewer than two tokens or the outputs have another number of them, and
     LessonError where all tokens are the same, outputs are not finite or differ from call to call, or the

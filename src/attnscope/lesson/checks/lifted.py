@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
+
+from attnscope.core.attention import attention
+from attnscope.core.places import Full
+from attnscope.core.scoring import as_scoring
 
 _HIDES = -1e4  # a fill at or below this is a mask
 
@@ -27,6 +32,8 @@ class Lifted(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func is F.scaled_dot_product_attention:
             args, kwargs = self._plain_attention(args, kwargs)
+        elif func is attention:
+            args, kwargs = self._plain_scoring(args, kwargs)
         elif func is F.multi_head_attention_forward:
             masked = [name for name in ("attn_mask", "key_padding_mask") if kwargs.get(name) is not None]
             self.calls += bool(masked or kwargs.get("is_causal"))
@@ -43,6 +50,14 @@ class Lifted(TorchFunctionMode):
         named = dict(zip(names, args, strict=False)) | kwargs
         self.calls += named.get("attn_mask") is not None or bool(named.get("is_causal"))
         return (), named | {"attn_mask": None, "is_causal": False}
+
+    def _plain_scoring(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        named = dict(zip(("q", "k", "v", "scoring"), args, strict=False)) | kwargs
+        scoring = as_scoring(named.get("scoring"))
+        self.calls += scoring.mask is not None and not isinstance(scoring.mask, Full)
+        return (), named | {"scoring": replace(scoring, mask=None)}
 
 
 def _hides(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
