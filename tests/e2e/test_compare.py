@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from attnscope.comparison import compare
 from attnscope.models import open_model
@@ -63,8 +64,7 @@ def test_a_long_comparison_tells_how_far_it_is_and_can_be_cancelled(explore: Exp
 
     explore.page.route("**/api/comparisons/*", hold)
     explore.page.goto(f"{two}/compare")
-    explore.page.wait_for_selector(".three .prog")
-    assert "layers.1.attention, head 0" in explore.text(".three .card")
+    expect(explore.page.locator(".three .card:has(.prog)")).to_contain_text("layers.1.attention, head 0")
     assert explore.page.locator("#save").is_disabled()
     explore.page.get_by_role("button", name="Cancel").click()
     explore.page.wait_for_selector("text=The comparison was cancelled")

@@ -32,6 +32,13 @@ def test_map_saves_the_head_that_it_shows(sheet: Map) -> None:
     assert b"layer 1, head 4" in waiting.value.path().read_bytes()
 
 
+@pytest.mark.parametrize("page", ["explore?text=", "map?text=", "heads?survey=none"])
+def test_save_waits_until_there_is_something_to_save(page: str, explore: Explore, server: str) -> None:
+    explore.page.goto(f"{server}/{page}")
+    explore.page.wait_for_selector("main[aria-busy=false] .card")
+    assert explore.page.locator("#save").is_disabled()
+
+
 def test_what_cannot_be_saved_is_said_in_the_dialog(explore: Explore) -> None:
     answer = {"error": {"title": "pyarrow is not installed", "message": "pyarrow, for Parquet.", "hint": ""}}
     explore.page.route("**/export/parquet", lambda route: route.fulfill(status=400, json=answer))

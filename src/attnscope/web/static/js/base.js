@@ -1,4 +1,4 @@
-// What all pages with a state share: the state in the address, the bar, numbers fetched once, and drawing at most once a frame.
+// What all pages with a state share: the state in the address, the bar, numbers fetched once, drawing at most once a frame, and Save.
 
 import { mountBar } from './bar.js'
 import { attr } from './dom.js'
@@ -7,6 +7,7 @@ import { look, onSystemTheme } from './look.js'
 import { sharedShortcut } from './pure/keyboard.js'
 import { createStore } from './store.js'
 import * as dialogs from './views/dialogs.js'
+import { showSave } from './views/save.js'
 
 /** @typedef {{theme: "light"|"dark"|null}} Themed */
 /** Where a key went down. @typedef {{target: HTMLElement|null, typing: boolean}} Where */
@@ -15,9 +16,10 @@ import * as dialogs from './views/dialogs.js'
 export const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
 
 const MAIN = /** @type {HTMLElement} */ (document.querySelector('main'))
+const SAVE = /** @type {HTMLButtonElement} */ (part('save'))
 
 /**
- * A page says how its address is spelled and which keys it has, draws (drawNow), and acts on keys (press).
+ * A page says how its address is spelled and which keys it has, draws (drawNow), acts on keys (press), and says what Save hands out (file).
  * @template {Themed} State
  */
 export class Base {
@@ -58,10 +60,16 @@ export class Base {
     cancelAnimationFrame(this.drawing)
     this.drawing = 0
     this.drawNow()
+    SAVE.disabled = !this.file()
     if (!this.drawing) attr(MAIN, 'aria-busy', this.busy())
   }
 
   drawNow() {}
+
+  /** What Save hands out now; null where there is nothing yet. @returns {import("./views/save.js").Saved|null} */
+  file() {
+    return null
+  }
 
   /** Whether anything is on its way. @returns {boolean} */
   busy() {
@@ -85,6 +93,10 @@ export class Base {
 
   listen() {
     onSystemTheme(() => this.relook())
+    SAVE.addEventListener('click', () => {
+      const file = this.file()
+      if (file) showSave(file)
+    })
     addEventListener('keydown', () => this.drawing && this.drawn(), { capture: true }) // a key goes on from where the last one led
     addEventListener('keydown', (event) => {
       const target = event.target instanceof HTMLElement ? event.target : null

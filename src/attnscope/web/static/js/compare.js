@@ -11,7 +11,6 @@ import { progressText } from './views/card.js'
 import { mountPick } from './views/compare/pick.js'
 import { mountRanks } from './views/compare/ranks.js'
 import { mountThree } from './views/compare/three.js'
-import { showSave } from './views/save.js'
 
 /** @typedef {import("./pure/compare.js").CompareState} State @typedef {import("./types.js").Ranked} Ranked */
 
@@ -41,7 +40,6 @@ class Compare extends Base {
     })
     this.ranks = mountRanks(part('panel-ranks'), { by: (by) => this.change({ by }, 'by'), choose: (layer, head) => this.change({ layer, head, ...NO_CELL }, 'head') })
     this.three = mountThree(part('panel-three'), { scale: (scale) => this.change({ scale }, 'scale'), choose: (i, j) => [(this.unsaid = true), this.change({ i, j }, 'cell')] })
-    part('save').addEventListener('click', () => this.save())
   }
 
   async open() {
@@ -103,12 +101,6 @@ class Compare extends Base {
   }
 
   drawNow() {
-    this.drawWhole()
-    const save = /** @type {HTMLButtonElement} */ (part('save'))
-    save.disabled = !this.shown
-  }
-
-  drawWhole() {
     const { state, models, sides } = this
     const recorded = (/** @type {string|null} */ id) => this.recorded(id ?? '')
     this.pick.update({ models, limits: this.limits, a: state.a ?? '', b: state.b ?? '', ta: recorded(state.a) ? null : this.text('a'), tb: recorded(state.b) ? null : this.text('b'), align: state.align })
@@ -163,10 +155,9 @@ class Compare extends Base {
     this.three.clear(title, progress ? progressText(progress) : '', { bar, button: cancel && { label: 'Cancel', act: cancel } })
   }
 
-  save() {
+  file() {
     const { shown, state } = this
-    if (!shown) return
-    showSave({ title: `layer ${shown.head.layer}, head ${shown.head.head} and its fellow`, forms: FILES, get: (form) => api.comparedFile(shown.id, shown.at, form, state) })
+    return shown && { title: `layer ${shown.head.layer}, head ${shown.head.head} and its fellow`, forms: FILES, get: (/** @type {string} */ form) => api.comparedFile(shown.id, shown.at, form, state) }
   }
 
   /** @param {KeyboardEvent} event @param {import("./base.js").Where} where */

@@ -16,7 +16,6 @@ import { mountNothing } from './views/heads/nothing.js'
 import { mountPick } from './views/heads/pick.js'
 import { mount as mountRows } from './views/heads/rows.js'
 import { mount as mountScatter } from './views/heads/scatter.js'
-import { showSave } from './views/save.js'
 
 /** @typedef {import("./pure/heads/address.js").HeadsState} HeadsState @typedef {import("./types.js").SurveyEntry} SurveyEntry */
 /** @typedef {import("./pure/heads/table.js").Survey & {opens: import("./pure/heads/texts.js").Opening}} Survey */
@@ -44,7 +43,6 @@ class Heads extends Base {
     this.survey = createSurvey(() => this.draw(), () => this.measured())
     this.pick = mountPick(part('pick'), { choose: (entry) => this.choose(entry), meanings: () => this.shown && showMeanings(this.shown) })
     this.nothing = mountNothing(part('nothing'), { measure: () => this.survey.start(this.of()), cancel: () => this.survey.cancel(), again: () => location.reload() })
-    part('save').addEventListener('click', () => this.save())
   }
 
   async open() {
@@ -95,9 +93,9 @@ class Heads extends Base {
     this.pick.update({ surveys: this.surveys, of, words: found ? aboutOf(found) : '', table: Boolean(found) })
     for (const id of PARTS) part(id).hidden = !found
     part('nothing').hidden = Boolean(found || waiting || (!this.surveys.length && !this.problem))
-    part('save').hidden = !found
     document.title = `${found ? `${entry?.label} · ` : ''}Heads · attnscope`
     if (found) return this.drawTable(found)
+    this.shown = null
     const unknown = this.surveys.length && !entry ? new api.ApiError({ title: 'There is no survey of this name', message: `${of} is not on offer.`, hint: 'Choose another above.' }, 404) : null
     this.nothing.update({ entry, problem: this.problem ?? unknown ?? this.survey.now.problem ?? this.store.problem(`table ${of}`), progress: this.survey.now.progress, busy: this.survey.now.busy })
   }
@@ -165,9 +163,9 @@ class Heads extends Base {
     return Boolean(link)
   }
 
-  save() {
+  file() {
     const { shown } = this
-    if (shown) showSave({ title: 'the heads', forms: FORMS, about: 'Each file says of which model, versions and seed it is.', get: (form) => api.surveyFile(this.of(), form, viewOf(this.state, shown)) })
+    return shown && { title: 'the heads', forms: FORMS, about: 'Each file says of which model, versions and seed it is.', get: (/** @type {string} */ form) => api.surveyFile(this.of(), form, viewOf(this.state, shown)) }
   }
 
   /** @param {KeyboardEvent} event @param {import("./base.js").Where} where */

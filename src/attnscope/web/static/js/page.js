@@ -6,7 +6,6 @@ import { resolve } from './pure/selection.js'
 import { isSite, longName } from './pure/sites.js'
 import { createSession } from './session.js'
 import { mount as mountBadge } from './views/badge.js'
-import { showSave } from './views/save.js'
 
 /** @typedef {import("./types.js").Shared} Shared @typedef {import("./base.js").Where} Where */
 
@@ -26,14 +25,13 @@ export class Page extends Base {
     this.start = start
     this.cancel = cancel
     this.badge = mountBadge(part('badge'))
-    part('save').addEventListener('click', () => this.save())
   }
 
-  /** Offers the chosen head as a file. */
-  save() {
+  /** The chosen head. */
+  file() {
     const { run } = this.session
     const { at, head } = run ? resolve(this.state, run.result) : { at: null, head: 0 }
-    if (run && isSite(at)) showSave({ title: `${longName(at, run.result)} · Head ${head}`, get: (form) => api.exported(run.id, at.site, head, form) })
+    return run && isSite(at) ? { title: `${longName(at, run.result)} · Head ${head}`, get: (/** @type {string} */ form) => api.exported(run.id, at.site, head, form) } : null
   }
 
   async open() {

@@ -14,8 +14,9 @@ const FORMS = [
 ]
 
 /** @typedef {{form: string, text: string, says: string}} Form */
+/** What can be saved. get: asks for the file. @typedef {{title: string, get: (form: string) => Promise<{content: Blob, name: string}>, forms?: Form[], about?: string}} Saved */
 
-/** @param {{title: string, get: (form: string) => Promise<{content: Blob, name: string}>, forms?: Form[], about?: string}} on get: asks for the file */
+/** @param {Saved} saved */
 export function showSave({ title, get, forms = FORMS, about = 'Each file says of which model, versions and certificate it is.' }) {
   const said = h('p', { class: 'small', role: 'status' })
   /** @param {string} form */
