@@ -3,6 +3,7 @@
     maps = Maps(run.sites)                      # pyramids of heads, the last kept up to a limit of bytes
     pyramid = maps.pyramid(site=3, head=5)      # Uncertified for a refused head, as site.weights
     pyramid = Pyramid(of_call(q, k, causal()))  # or of q, k, Scoring and Normaliser alone
+    maps.pyramid(3, 5, values=True)             # the second picture: weight times length of the key's value
     pyramid.build(progress)                     # one walk; progress(rows done, rows); raise in it to stop
     pyramid.built, pyramid.done, pyramid.nbytes
 
@@ -31,7 +32,7 @@ from __future__ import annotations
 
 from attnscope.maps.bars import BARS, OF_KEYS, OF_ROWS, Sides
 from attnscope.maps.geometry import SIDE, Geometry
-from attnscope.maps.head import Head, of_call, of_site
+from attnscope.maps.head import Head, mixed, of_call, of_site
 from attnscope.maps.largest import Large, largest_cells
 from attnscope.maps.part import Part, part_of
 from attnscope.maps.pyramid import Pyramid
@@ -41,6 +42,6 @@ from attnscope.models.reading import HIDDEN
 
 __all__ = [
     "BARS", "FORMS", "HIDDEN", "OF_KEYS", "OF_ROWS", "REDUCTIONS", "SIDE", "Address", "Geometry", "Head",
-    "Large", "Maps", "Part", "Pyramid", "Reduction", "Sides", "Tile", "largest_cells", "of_call", "of_site",
-    "part_of",
+    "Large", "Maps", "Part", "Pyramid", "Reduction", "Sides", "Tile", "largest_cells", "mixed", "of_call",
+    "of_site", "part_of",
 ]  # fmt: skip

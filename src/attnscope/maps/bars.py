@@ -20,8 +20,8 @@ BARS = (*OF_ROWS, *OF_KEYS)
 class Sides:
     """entropy: of each row's weights on keys, in nats.   sink: its weight on a learned sink, or None; (tq).
 
-    received: the sum of the weights a key gets.   received_mean: the mean over the rows that see it, NaN
-    where none does; (tk).
+    received: the sum of the weights a key gets, in the second picture of weight times length.
+    received_mean: the mean over the rows that see it, NaN where none does; (tk).
     """
 
     entropy: Float[Tensor, " tq"] = field(repr=False)

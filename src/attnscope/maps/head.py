@@ -1,4 +1,4 @@
-"""One head whose weights can be asked for block by block: of a recorded site, or of q and k themselves."""
+"""One head whose cells can be asked for block by block: of a recorded site, or of q and k themselves."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from attnscope.core.tile import Normaliser, shifted
 from attnscope.core.visible import Visible
 from attnscope.core.walk import SHORT_GAP
 from attnscope.errors import ShapeError
+from attnscope.maps.mixed import Mixed
 from attnscope.maps.replayed import Replayed
 from attnscope.maps.scored import Scored
 from attnscope.maps.source import Source
 from attnscope.recording import Site
+from attnscope.recording.refusals import not_measured
 
 COLUMNS = 1_024
 """Columns of a stretch in which something is visible: what is kept begins and ends with one."""
@@ -29,7 +31,9 @@ class Head:
     """tq, tk: rows and columns.   offset: position of row 0 among the keys, None in cross attention.
 
     source: where its weights come from.   visible: what its rows see, of this head alone (b = h = 1).
-    sink: the weight of each row on a learned sink, (tq), or None. What comes of it is on the CPU.
+    sink: the weight of each row on a learned sink, (tq), or None.   lengths: in the second picture of the
+    head, what the weights of each key are multiplied by, (tk); None in the first, which is of the weights.
+    What comes of it is on the CPU.
     """
 
     tq: int
@@ -38,9 +42,12 @@ class Head:
     source: Source = field(repr=False)
     visible: Visible = field(repr=False)
     sink: Float[Tensor, " tq"] | None = field(repr=False)
+    lengths: Float[Tensor, " tk"] | None = field(default=None, repr=False)
 
     def weights(self, rows: slice, cols: slice) -> Float[Tensor, "r c"]:
-        """Any block, as the recording shows it: 0 where not visible."""
+        """Any block, as the recording shows it: 0 where not visible. In the second picture weight times
+        length, as site.mixes() has it.
+        """
         return self.source.weights(rows, cols)
 
     def seen(self, rows: slice, cols: slice) -> Bool[Tensor, "r c"]:
@@ -63,10 +70,14 @@ class Head:
         return any(run.start < cols.stop and cols.start < run.stop for run in self.runs(rows))
 
 
-def of_site(site: Site, head: int, *, batch: int = 0, allow_uncertified: bool = False) -> Head:
+def of_site(
+    site: Site, head: int, *, batch: int = 0, values: bool = False, allow_uncertified: bool = False
+) -> Head:
     """A head of a recorded site, by the model's number.
 
-    Raises NotKept, Uncertified for a head whose certificate was refused, ShapeError.
+    values: its second picture, each weight times the length of its key's value, as `site.lengths` has it.
+    Raises NotKept, for lengths that are not known too, Uncertified for a head whose certificate was refused,
+    ShapeError.
     """
 
     def shown(rows: slice, cols: slice) -> Tensor:
@@ -77,7 +88,26 @@ def of_site(site: Site, head: int, *, batch: int = 0, allow_uncertified: bool = 
     at, batch = site.head_at(head), batch % site.batch
     made = _of_bound(site.bound, site.normaliser, at, batch)
     source = made.source if site.reach is None else Replayed(shown, made.visible)
-    return replace(made, offset=None if site.kind == "cross" else site.offset or 0, source=source)
+    found = replace(made, offset=None if site.kind == "cross" else site.offset or 0, source=source)
+    if not values:
+        return found
+    lengths = site.lengths.values
+    if lengths is None:
+        raise not_measured(site)
+    return mixed(found, lengths[batch, at])
+
+
+def mixed(head: Head, lengths: Float[Tensor, " tk"]) -> Head:
+    """The second picture of a head: every cell is its weight times the length of its key's value.
+
+    Raises ShapeError.
+    """
+    if tuple(lengths.shape) != (head.tk,):
+        raise ShapeError(
+            f"lengths is {tuple(lengths.shape)}", wanted=f"One number for each key, ({head.tk},)"
+        )
+    own = lengths.detach().cpu()
+    return replace(head, source=Mixed(head.source, own, head.visible), lengths=own)
 
 
 def of_call(

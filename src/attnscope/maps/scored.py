@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +14,8 @@ from attnscope.core.keystats import KeyStats
 from attnscope.core.scoring import Bound
 from attnscope.core.tile import Normaliser
 from attnscope.core.visible import Visible
-from attnscope.maps.source import Band
+from attnscope.core.walk import SHORT_GAP
+from attnscope.maps.source import ROWS, WIDE, Band, Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,16 @@ class Scored:
     def weights(self, rows: slice, cols: slice) -> Tensor:
         """Any block, (r c)."""
         return engine_of(self.bound).weights(self.bound, rows, cols, self.normaliser)[0, 0].cpu()
+
+    def blocks(self, rows: slice, cols: slice) -> Iterator[Block]:
+        """The weights in pieces of ROWS x WIDE cells, those alone in which something is visible."""
+        for top in range(rows.start, rows.stop, ROWS):
+            down = slice(top, min(top + ROWS, rows.stop))
+            seen = self.visible.ranges(down, gap=SHORT_GAP)
+            for first in range(cols.start, cols.stop, WIDE):
+                across = slice(first, min(first + WIDE, cols.stop))
+                if any(lo < across.stop and across.start < hi for lo, hi in seen):
+                    yield down, across, self.weights(down, across)
 
     @torch.no_grad()
     def pixels(self, rows: slice, cols: slice, cells: int) -> Tensor:

@@ -27,22 +27,23 @@ class Maps:
 
     sites: Sequence[Site]
     limit: int = KEPT
-    _kept: OrderedDict[tuple[int, int, int], Pyramid] = field(
+    _kept: OrderedDict[tuple[int, int, int, bool], Pyramid] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
-    def pyramid(self, site: int, head: int, *, batch: int = 0) -> Pyramid:
-        """The map of a head: the site's place among `sites` and the model's number of the head.
+    def pyramid(self, site: int, head: int, *, batch: int = 0, values: bool = False) -> Pyramid:
+        """The map of a head: the site's place among `sites` and the model's number of the head; with `values`
+        that of its weights times the lengths of values.
 
         Raises RecordingError, ShapeError, NotKept, and Uncertified for a head that was refused.
         """
         if not 0 <= site < len(self.sites):
             raise RecordingError(f"There is no site {site}", wanted=f"0 to {len(self.sites) - 1}")
-        key = (site, head, batch)
+        key = (site, head, batch, values)
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = Pyramid(of_site(self.sites[site], head, batch=batch))
+                self._kept[key] = Pyramid(of_site(self.sites[site], head, batch=batch, values=values))
             self._kept.move_to_end(key)
             self._forget()
             return self._kept[key]

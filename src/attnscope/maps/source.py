@@ -1,4 +1,4 @@
-"""What a map asks of a head's weights: blocks, pixels, and the bands that are kept."""
+"""What a map asks of a head's numbers: blocks, pixels, and the bands that are kept."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from attnscope.recording.site import LARGEST_BLOCK
 ROWS = 256
 """Rows whose weights are asked for together, as far as one block may hold them."""
 
+WIDE = 2_048
+"""Columns of a block whose cells are walked one by one: in so few they stay in cache."""
+
 
 @dataclass(frozen=True, eq=False)
 class Band:
     """What one walk makes of a band of rows. first: the column of its first pixel.   values: (planes r c)
     float32, see PLANES.
 
-    keys: the columns of `received`, the sum of the weights each gets of these rows, (c) float64.   entropy:
-    of each row, (r) float64, in nats.
+    keys: the columns of `received`, the sum of what each gets of these rows, (c) float64.   entropy: of each
+    row's weights, (r) float64, in nats.
     """
 
     first: int
@@ -31,11 +34,22 @@ class Band:
     entropy: Float[Tensor, " r"] = field(repr=False)
 
 
+Block = tuple[slice, slice, Tensor]
+"""Rows, columns, and what stands in their cells."""
+
+
 class Source(Protocol):
-    """Where the weights of one head come from. All it gives is on the CPU."""
+    """Where the numbers of one head's cells come from: its weights, or weight times the length of the key's
+    value. All it gives is on the CPU.
+    """
 
     def weights(self, rows: slice, cols: slice) -> Float[Tensor, "r c"]:
         """Any block, 0 where not visible: a cell has the same bits in any block."""
+
+    def blocks(self, rows: slice, cols: slice) -> Iterator[Block]:
+        """The same in pieces that are made at little cost; each begins where a square of cells of a tile
+        does. What no row of it sees may be left out.
+        """
 
     def pixels(self, rows: slice, cols: slice, cells: int) -> Float[Tensor, "2 r c"]:
         """Sums and maxima over squares of cells, float32; rows and cols begin with a square."""

@@ -6,7 +6,7 @@ short value moves nothing. After Kobayashi et al. 2020, "Attention is not only a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -59,6 +59,16 @@ def check_projection(weight: Tensor, heads: int, dv: int) -> None:
             wanted=f"(n, {heads * dv}): the weight of the linear layer that takes {heads} heads of {dv}",
             hint="A Conv1D of transformers (GPT-2) keeps it transposed: hand over weight.T",
         )
+
+
+def times(
+    weights: Float[Tensor, "r c"], lengths: Float[Tensor, " c"], seen: Callable[[], Tensor]
+) -> Float[Tensor, "r c"]:
+    """Weight times length, 0 where a row does not see the key, whatever its value: `seen()` tells which cells
+    are visible, (r c), and is called only where a length is no number or not finite.
+    """
+    made = weights * lengths.to(weights)
+    return made if bool(lengths.isfinite().all()) else made.where(seen(), 0.0)
 
 
 def lengths_of(v: Tensor, weight: Tensor | None, numbers: Sequence[int]) -> Tensor:

@@ -26,7 +26,7 @@ from attnscope.recording.asked import Where, cut_of, index_of
 from attnscope.recording.blocks import weights_block
 from attnscope.recording.calls import Calls, replayed
 from attnscope.recording.cell import Cell, cell_of
-from attnscope.recording.mixes import Lengths, Mixes, check_projection, lengths_of
+from attnscope.recording.mixes import Lengths, Mixes, check_projection, lengths_of, times
 from attnscope.recording.refusals import head_not_kept, not_kept, not_measured, uncertified
 from attnscope.recording.shelf import Shelf
 
@@ -189,18 +189,22 @@ class Site:
         raises, NotKept where no lengths are known.
         """
         weights = self.weights(head, rows, cols, batch=batch, allow_uncertified=allow_uncertified)
-        head_at, batch, _, col_cut = self._place(head, batch, rows, cols)
+        head_at, at_batch, _, col_cut = self._place(head, batch, rows, cols)
+
+        def seen() -> Tensor:
+            return self.visible(head, rows, cols, batch=batch).to(weights.device)
+
         if projection is None:
             if self.lengths.values is None:
                 raise not_measured(self)
-            lengths = self.lengths.values[batch, head_at, col_cut].to(weights)
-            return Mixes(weights * lengths, lengths, self.lengths.through)
+            lengths = self.lengths.values[at_batch, head_at, col_cut].to(weights)
+            return Mixes(times(weights, lengths, seen), lengths, self.lengths.through)
         check_projection(projection, self.heads, self.dv)
         v = self._need("v")
         at = head_at // ((self.heads if self.kept is None else len(self.kept)) // v.shape[1])
-        own = v[batch : batch + 1, at : at + 1, col_cut]
+        own = v[at_batch : at_batch + 1, at : at + 1, col_cut]
         lengths = lengths_of(own, projection.to(v.device), (self._number(head),))[0, 0].to(weights.dtype)
-        return Mixes(weights * lengths, lengths)
+        return Mixes(times(weights, lengths, seen), lengths)
 
     def visible(
         self, head: int, rows: Where = None, cols: Where = None, *, batch: int = 0
