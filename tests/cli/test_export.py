@@ -10,6 +10,7 @@ import pytest
 
 from attnscope.models import open_model
 from attnscope.recording import load
+from attnscope.recording.mixes import OLDER
 
 TEXT = "ROMEO:\nBut, so me light"
 
@@ -67,3 +68,34 @@ def test_what_cannot_be_written_is_refused(
     said = say("export", saved, *words)
     assert said.code == code and message in said.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_values_are_exported_beside_the_weights_and_named(say: Any, saved: Path, tmp_path: Path) -> None:
+    site = load(saved).site(1)
+    mixes = site.mixes(2)
+    out = tmp_path / "values.npz"
+    assert say("export", saved, "--site", 1, "--head", 2, "--values", "-o", out).code == 0
+    with np.load(out) as held:
+        assert np.array_equal(held["weights"][0], site.weights(2).numpy())
+        assert np.array_equal(held["value_lengths"][0], mixes.lengths.numpy())
+        assert np.array_equal(held["weights_times_lengths"][0], mixes.values.numpy())
+        assert "in the unit of the hidden states" in str(held["attnscope"])
+    page = tmp_path / "values.html"
+    assert say("export", saved, "--site", 1, "--head", 2, "--values", "-o", page).code == 0
+    assert '"values":true' in page.read_text()
+    drawn = tmp_path / "values.svg"
+    assert say("export", saved, "--site", 1, "--head", 2, "--values", "-o", drawn).code == 0
+    assert "weight × |v W_O|" in drawn.read_text()
+
+
+@pytest.mark.parametrize("form", ["html", "png", "csv", "npz"])
+def test_lengths_that_are_not_known_are_refused_with_their_reason(
+    form: str, say: Any, folder: Path, tmp_path: Path
+) -> None:
+    look = open_model(str(folder)).run(TEXT)
+    for site in look.recording.sites:
+        object.__setattr__(site.shelf, "lengths", OLDER)
+    old = look.recording.save(tmp_path / "old")
+    said = say("export", old, "--site", 1, "--head", 2, "--values", "-o", tmp_path / f"x.{form}")
+    assert said.code != 0 and not (tmp_path / f"x.{form}").exists()
+    assert "layers.1.attention has no lengths of values: the recording is from before" in said.err

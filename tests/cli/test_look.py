@@ -283,3 +283,29 @@ def test_words_do_not_go_with_a_single_cell(say: Any, folder: Path) -> None:
     place = ["look", folder, "--text", "so", "--layer", 0, "--head", 0]
     assert "--words and --key exclude each other" in say(*place, "--words", "--key", 0).err
     assert "--fold-specials goes with --words." in say(*place, "--fold-specials").err
+
+
+def test_values_put_the_length_of_each_value_beside_its_weight(say: Any, folder: Path) -> None:
+    asked = ["look", folder, "--text", TEXT, *PLACE, "--values"]
+    here = open_model(str(folder)).run(TEXT).recording.site(1)
+    mixes = here.mixes(2, here.tq - 1)
+    told = json.loads(say(*asked, "--top", 5, "--json").out)
+    best = mixes.values[0].topk(5)
+    assert [key["weight_times_length"] for key in told["row"]] == best.values.tolist()
+    assert [key["value_length"] for key in told["row"]] == mixes.lengths[best.indices].tolist()
+    assert told["times"] == "weight × |v W_O|"
+    assert told["value_length"].startswith(
+        "|v W_O|: the length of the key's value after W_O, layers.1.attention"
+    )
+    lines = list(csv.DictReader(io.StringIO(say(*asked, "--csv").out)))
+    assert [float(line["weight_times_length"]) for line in lines] == mixes.values[0].tolist()
+    text = say(*asked, "--top", 3)
+    assert text.code == 0 and "weight × |v W_O|  token" in text.out
+    assert "in the unit of the hidden states" in text.out
+    one = say(*asked, "--key", 4).out
+    assert f"weight × |v W_O|: {float(here.weights(2, here.tq - 1, 4)):.7g} × " in one
+
+
+def test_values_that_mean_nothing_are_refused(say: Any, folder: Path) -> None:
+    said = say("look", folder, "--text", TEXT, *PLACE, "--values", "--words")
+    assert said.code != 0 and "a word is several tokens, each with a value of its own" in said.err

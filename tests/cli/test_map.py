@@ -151,3 +151,18 @@ def test_a_list_that_cannot_be_is_refused(say: Any, saved: Path) -> None:
     assert say("cells", saved, "--head", 5).err == "There is no head 5. 0 to 2 is wanted.\n"
     assert say("cells", saved, "--json", "--csv").code == 2
     assert say("cells", saved / "nowhere").code == 1
+
+
+def test_a_picture_of_values_says_what_its_numbers_are(say: Any, saved: Path, tmp_path: Path) -> None:
+    out = tmp_path / "values.svg"
+    place = ["--site", 1, "--head", 2, "--rows", "20:30", "--cols", "2:9"]
+    said = say("map", saved, *place, "--values", "--scale", "linear", "-o", out)
+    assert (said.code, said.err) == (0, "")
+    told = words(out)
+    mixes = load(saved).site(1).mixes(2)
+    assert "weight × |v W_O|" in told and "received\n× |v W_O|" in told
+    assert "a pixel is the weight × |v W_O| of one cell; linear" in told
+    assert "|v W_O|: the length of the key's value after W_O, layers.1.attention" in told
+    assert f"in the unit of the hidden states, {float(mixes.lengths.max()):.3f}".rstrip("0") in told
+    assert "gives the most" in told and "of all weight × |v W_O|" in told
+    assert f"{float(mixes.values[24, 5]):.3f}".removeprefix("0") in told.splitlines()

@@ -160,3 +160,30 @@ def test_too_many_cells_and_a_refused_head_are_refused(make_site: Any) -> None: 
     many = Recording([Run(0, "", [make_site()] * 600)])
     with pytest.raises(TooLarge, match=r"3,600 heads with 4,928,400 cells together"):
         encode(wanted(many), "csv")
+
+
+def test_the_tables_of_values_bring_back_every_product(recording: Recording, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    read = pandas.read_csv(
+        write(recording, tmp_path / "h.csv", 2, 1, values=True), comment="#", keep_default_na=False,
+        dtype={"weight": "float32", "value_length": "float32", "weight_times_length": "float32"},
+    )  # fmt: skip
+    same = pandas.read_parquet(write(recording, tmp_path / "h.parquet", 2, 1, values=True))
+    assert list(read.columns) == list(same.columns)
+    assert list(same.columns)[-3:] == ["weight", "value_length", "weight_times_length"]
+    mixes = recording.site(2).mixes(1)
+    for table in (read, same):
+        grid = torch.zeros(15, 15)
+        grid[table["i"].tolist(), table["j"].tolist()] = torch.tensor(table["weight_times_length"].tolist())
+        assert torch.equal(grid, mixes.values)
+        assert torch.equal(dense(table.to_dict("records"), 1), recording.site(2).weights(1))
+        assert (table["value_length"].to_numpy() == mixes.lengths.numpy()[table["j"]]).all()
+
+
+def test_a_picture_of_values_is_written_of_one_head_and_of_many(recording: Recording, tmp_path: Path) -> None:
+    one = write(recording, tmp_path / "one.svg", 2, 1, values=True).read_text("utf-8")
+    many = write(recording, tmp_path / "many.svg", 2, values=True).read_text("utf-8")
+    for text in (one, many):
+        assert "value_length" in text and "in the unit of the hidden states" in text
+    assert "each row by its own largest" in many

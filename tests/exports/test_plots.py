@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import attnscope as ats
 from attnscope import gpt
-from attnscope.errors import RecordingError, ShapeError, TooLarge, Uncertified
+from attnscope.errors import NotKept, RecordingError, ShapeError, TooLarge, Uncertified
 from attnscope.looks.drawing import colour_map
 from attnscope.recording import Recording, Run
 from tests.recording.conftest import make_site  # noqa: F401
@@ -128,3 +128,33 @@ def test_a_dense_grid_is_refused_past_a_stated_size(recording: Recording) -> Non
         ats.dense_for_bertviz(recording, most=8_000)
     with pytest.raises(TooLarge):
         ats.dense_for_circuitsvis(recording, most=1_000)
+
+
+def test_values_are_drawn_in_place_of_weights_and_said(recording: Recording) -> None:
+    site = recording.site(2)
+    mixes, visible = site.mixes(1).values, site.visible(1)
+    ax = ats.plot_head(recording, 2, 1, values=True)
+    (image,) = ax.images
+    assert np.array_equal(image.get_array()[visible.numpy()], mixes[visible].double().numpy())
+    assert image.norm.vmax == float(mixes.max()) and ax.get_title() == "Layer 2, head 1: weight × |v W_O|"
+    assert "the strongest colour is " in ax.get_xlabel()
+    assert "|v W_O|: the length of the key's value after W_O" in ax.get_xlabel()
+    small = ats.plot_heads(recording, 2, values=True)
+    assert small.get_xlabel() == "weight × |v W_O|, each row by its own largest"
+    own = mixes / mixes.amax(1, keepdim=True)
+    assert np.array_equal(small.images[1].get_array()[visible.numpy()], own[visible].double().numpy())
+    tokens = ats.plot_tokens(recording, 2, 1, -1, values=True)
+    last = mixes[-1]
+    chips = [patch.get_facecolor() for patch in tokens.patches]
+    assert chips == [colour_map()(float(x) / float(last.max())) for x in last]
+    assert "weight × |v W_O|, the strongest colour is " in tokens.get_title()
+
+
+def test_values_of_which_no_length_is_known_are_refused(make_site: Any) -> None:  # noqa: F811
+    old = Recording(runs=[Run(0, "", [make_site()])])
+    for draw in (
+        lambda: ats.plot_head(old, 0, 1, values=True), lambda: ats.plot_heads(old, values=True),
+        lambda: ats.plot_tokens(old, 0, 1, values=True),
+    ):  # fmt: skip
+        with pytest.raises(NotKept, match="no lengths of values: the recording is from before"):
+            draw()

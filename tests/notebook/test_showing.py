@@ -64,11 +64,11 @@ def test_it_carries_model_versions_and_certificates(recording: Recording) -> Non
 def test_the_head_that_was_asked_for_is_seen_first(recording: Recording) -> None:
     for site in (4, recording.sites[4], recording.sites[4].name):
         data = data_of(ats.show(recording, site, 5).html)
-        assert data["start"] == {"site": 0, "head": 5, "i": 27, "theme": None}
+        assert data["start"] == {"site": 0, "head": 5, "i": 27, "theme": None, "values": False}
         assert data["python"] == ["recording.runs[0].sites[4]"]
         assert [one["head"] for one in data["heads"]] == [5]
     data = data_of(ats.show(recording, theme="dark").html)
-    assert data["start"] == {"site": 2, "head": 1, "i": 27, "theme": "dark"}
+    assert data["start"] == {"site": 2, "head": 1, "i": 27, "theme": "dark", "values": False}
 
 
 def test_a_table_stands_where_no_html_is_shown(recording: Recording) -> None:

@@ -25,6 +25,10 @@ _FORMS = ("html", "png", "svg", "csv", "parquet", "npz")
     "--limit", type=click.FloatRange(0.1, 1e6), metavar="MB",
     help="The largest .html; what has no room is named. Default: 5.",
 )  # fmt: skip
+@click.option(
+    "--values", is_flag=True,
+    help="Pictures of weight times the length of the key's value; in tables and arrays both.",
+)  # fmt: skip
 @recording_options
 def command(
     *,
@@ -35,6 +39,7 @@ def command(
     rows: str | None,
     cols: str | None,
     limit: float | None,
+    values: bool,
     run: int | None,
     batch: int,
 ) -> None:
@@ -62,12 +67,14 @@ def command(
         from attnscope.web.shown import LIMIT
 
         most = LIMIT if limit is None else int(limit * 1e6)
-        made = show(opened, chosen, head, down, run=of_run.index, batch=batch, limit=most)
+        made = show(opened, chosen, head, down, run=of_run.index, batch=batch, limit=most, values=values)
         path = made.save(out)
         if made.left:
             click.echo(made.left, err=True)
     else:
         from attnscope.exports import write
 
-        path = write(opened, out, chosen, head, rows=down, cols=across, run=of_run.index, batch=batch)
+        path = write(
+            opened, out, chosen, head, rows=down, cols=across, run=of_run.index, batch=batch, values=values
+        )
     click.echo(str(path))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--top", type=click.IntRange(min=1), metavar="N", help="Print the N largest weights, largest first."
 )
+@click.option("--values", is_flag=True, help="Also weight times the length of the key's value.")
 @click.option(
     "--words", is_flag=True, help="From word to word: sums over key tokens, means over query tokens."
 )
@@ -55,6 +56,7 @@ def command(
     query: int,
     key: int | None,
     top: int | None,
+    values: bool,
     words: bool,
     fold_specials: bool,
     cut: bool,
@@ -66,12 +68,12 @@ def command(
     """Print where one token of a text looks: a row of weights.
 
     MODEL is embedded, lesson, lesson-no-positions, a folder, or a Hugging Face hub id. Weights are the
-    model's own; a key that the query does not see has none.
+    model's own; a key that the query does not see has none. With --values each weight stands beside the
+    length of its key's value after W_O, and --top is of weight times length.
     """
+    _check_words(words, key, values)
     if top is not None and key is not None:
         raise click.UsageError("--top and --key exclude each other: --top is for a row, --key for one cell.")
-    if words and key is not None:
-        raise click.UsageError("--words and --key exclude each other: a word's weight is a sum of cells.")
     if fold_specials and not words:
         raise click.UsageError("--fold-specials goes with --words.")
     if save == "":
@@ -97,10 +99,19 @@ def command(
         row = rows.word_row(look, site, head, i, specials="fold" if fold_specials else "mark", top=top)
         printing.print_row(row, form)
     elif key is not None:
-        cell = rows.cell(look, site, head, i, rows.position(key, site.tk, "key"))
+        cell = rows.cell(look, site, head, i, rows.position(key, site.tk, "key"), values=values)
         printing.print_cell(cell, form)
     else:
-        printing.print_row(rows.row(look, site, head, i, top=top), form)
+        printing.print_row(rows.row(look, site, head, i, top=top, values=values), form)
+
+
+def _check_words(words: bool, key: int | None, values: bool) -> None:
+    if words and key is not None:
+        raise click.UsageError("--words and --key exclude each other: a word's weight is a sum of cells.")
+    if words and values:
+        raise click.UsageError(
+            "--words and --values exclude each other: a word is several tokens, each with a value of its own."
+        )
 
 
 def _run(model: str, text: str, cut: bool, *, dtype: str | None, attention: str | None) -> Look:

@@ -33,6 +33,9 @@ from attnscope.cli.sites import open_run, recording_options, site_of, stretch
     show_default=True,
     help="How a weight becomes a colour.",
 )
+@click.option(
+    "--values", is_flag=True, help="Weight times the length of the key's value in place of weights."
+)
 @recording_options
 def command(
     *,
@@ -44,13 +47,15 @@ def command(
     cols: str | None,
     reduce: str,
     scale: str,
+    values: bool,
     run: int | None,
     batch: int,
 ) -> None:
     """Draw one head of a saved recording, or any part of it.
 
     The whole grid is drawn, however long the text. Weights are the model's own; a head whose certificate was
-    refused is not drawn.
+    refused is not drawn. With --values a cell is its weight times the length of its key's value after W_O,
+    which the picture says with its unit.
     """
     form = Path(out).suffix.lower().removeprefix(".")
     if form not in ("png", "svg"):
@@ -69,11 +74,11 @@ def command(
     check_head(chosen, head)
     wish = Wish(stretch(rows, chosen.tq, "rows"), stretch(cols, chosen.tk, "cols"), reduce, scale)
     path = place_of(out, RecordingError)
-    pyramid = Pyramid(of_site(chosen, head, batch=batch))
+    pyramid = Pyramid(of_site(chosen, head, batch=batch, values=values))
     show = line()
     if show is not None:
         pyramid.build(lambda done, total: show(f"row {done:,} of {total:,}", done, total))
     made = draw(opened, chosen, pyramid, wish, head=head, batch=batch)
-    seal = about(opened, [(chosen, head)], batch=batch)
+    seal = about(opened, [(chosen, head)], batch=batch, values=values)
     write_new(path, (png if form == "png" else svg)(made, about=seal), RecordingError)
     click.echo(f"{path}: site {of_run.sites.index(chosen)} {chosen.name}, head {head}")

@@ -23,11 +23,13 @@ def print_row(row: dict[str, Any], form: str | None) -> None:
     if form == "json":
         click.echo(_json(row))
     elif form == "csv":
+        head = ["key", "id", "kind", "token", *_numbers(row)]
         lines = [
-            [k["j"], k["token"]["id"], k["token"]["kind"], shown(k["token"]), _plain(k["weight"])]
+            [k["j"], k["token"]["id"], k["token"]["kind"], shown(k["token"]),
+             *(_plain(k[name]) for name in _numbers(row))]
             for k in row["row"]
-        ]
-        click.echo(_certified(["key", "id", "kind", "token", "weight"], lines, row), nl=False)
+        ]  # fmt: skip
+        click.echo(_certified(head, lines, row), nl=False)
     else:
         click.echo(f"{_title(row)} looks at")
         _print_table(row)
@@ -45,7 +47,7 @@ def print_cell(cell: dict[str, Any], form: str | None) -> None:
         click.echo(_certified(["d", "q", "k", "term"], lines, cell), nl=False)
     else:
         click.echo(f"{_title(cell)}, key {cell['j']} {_quoted(cell['key'])}")
-        for line in _receipt(fields):
+        for line in [*_receipt(fields), *_value_lines(cell)]:
             click.echo(line)
         click.echo(f"  {certified(cell['certificate'], cell['route'])}")
 
@@ -96,16 +98,43 @@ def _print_table(row: dict[str, Any]) -> None:
         table = Table(box=None, pad_edge=False)
         table.add_column("key", justify="right")
         table.add_column("token")
-        table.add_column("weight", justify="right")
+        for title in _titles(row):
+            table.add_column(title, justify="right")
         table.add_column("")
+        last = _numbers(row)[-1]
+        most = max((key[last] or 0.0 for key in row["row"]), default=0.0) if "times" in row else 1.0
         for key in row["row"]:
-            table.add_row(
-                str(key["j"]), Text(shown(key["token"])), weight_of(key["weight"]), _bar(key["weight"])
-            )
+            numbers = (weight_of(key[name]) for name in _numbers(row))
+            bar = _bar((key[last] or 0.0) / (most or 1.0))
+            table.add_row(str(key["j"]), Text(shown(key["token"])), *numbers, bar)
         Console(highlight=False).print(table)
         return
+    wide = 14 if "times" in row else 11
+    if "times" in row:
+        click.echo("    key  " + "".join(f"{title:>{wide}}  " for title in _titles(row)) + "token")
     for key in row["row"]:
-        click.echo(f"{key['j']:>7}  {weight_of(key['weight']):>11}  {shown(key['token'])}")
+        told = "".join(f"{weight_of(key[name]):>{wide}}  " for name in _numbers(row))
+        click.echo(f"{key['j']:>7}  {told}{shown(key['token'])}")
+
+
+def _numbers(row: dict[str, Any]) -> list[str]:
+    """Return the names of the numbers that a key of a row has."""
+    return ["weight", "value_length", "weight_times_length"] if "times" in row else ["weight"]
+
+
+def _titles(row: dict[str, Any]) -> list[str]:
+    return ["weight", row["times"].removeprefix("weight × "), row["times"]] if "times" in row else ["weight"]
+
+
+def _value_lines(cell: dict[str, Any]) -> list[str]:
+    """Return a cell's weight times length, where lengths were asked for."""
+    if "times" not in cell:
+        return []
+    weight, length = cell["cell"]["shown"], cell["cell"]["length"]
+    return [
+        f"  {cell['times']}: {weight:.7g} × {length:.7g} = {weight * length:.7g}",
+        f"  {cell['value_length']}",
+    ]
 
 
 def _title(place: dict[str, Any]) -> str:
@@ -125,6 +154,8 @@ def _facts(row: dict[str, Any]) -> str:
     ]
     if row["sink"]:
         facts.append(f"{row['sink']:.4f} of the row goes to a learned sink")
+    if "times" in row:
+        facts.append(row["value_length"])
     facts.append(certified(row["certificate"], row["route"]))
     equal = {True: "logits bit-equal with and without looking", False: "logits differ when looked at"}
     return "; ".join([*facts, *([equal[row["bit_equal"]]] if row["bit_equal"] is not None else [])])

@@ -11,6 +11,8 @@ from attnscope.models import Look
 from attnscope.models.reading import HIDDEN, row_of
 from attnscope.models.words import Specials, word_weights, words_of
 from attnscope.recording import Recording, Site
+from attnscope.recording.mixes import meaning_of, name_of
+from attnscope.recording.refusals import not_measured
 
 
 def position(given: int, size: int, what: str) -> int:
@@ -60,24 +62,34 @@ def _listed(numbers: list[int]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def row(look: Look, site: Site, head: int, i: int, *, top: int | None = None) -> dict[str, Any]:
-    """Return the weights of query `i` with their tokens; a weight is None where the key is not visible.
+def row(
+    look: Look, site: Site, head: int, i: int, *, top: int | None = None, values: bool = False
+) -> dict[str, Any]:
+    """Return the weights of query `i` with their tokens; a weight is None where the key is not visible. With
+    `values` also the length of each key's value and weight times that, of which the top are then taken.
 
-    Raises ShapeError for a head that is not there and Uncertified for one that was refused.
+    Raises ShapeError for a head that is not there, Uncertified for one that was refused, NotKept where
+    lengths are not known.
     """
-    values = row_of(site, head, i)
+    weights = row_of(site, head, i)
     at = site.head_at(head)
     rows = slice(i, i + 1)
     summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, rows=rows, top=0)
     keys: list[dict[str, Any]] = [
         {"j": j, "token": dict(token), "weight": None if value == HIDDEN else value}
         for j, (token, value) in enumerate(
-            zip(look.axis(site, "columns").tokens, values.tolist(), strict=True)
+            zip(look.axis(site, "columns").tokens, weights.tolist(), strict=True)
         )
     ]
+    if values:
+        mixes = site.mixes(head, i)
+        for key, length, mix in zip(keys, mixes.lengths.tolist(), mixes.values[0].tolist(), strict=True):
+            seen = key["weight"] is not None
+            key.update(value_length=length, weight_times_length=mix if seen else None)
     return {
         **_place(look, site, head, i),
-        "seen": int((values != HIDDEN).sum()),
+        **_of_values(site, values),
+        "seen": int((weights != HIDDEN).sum()),
         "entropy": float(summary.entropy[0, at, 0]),
         "sink": float(summary.sink[0, at, 0]),
         "bit_equal": look.bit_equal,
@@ -118,14 +130,25 @@ def _largest(keys: list[dict[str, Any]], top: int | None) -> list[dict[str, Any]
     if top is None:
         return keys
     seen = [key for key in keys if key["weight"] is not None]
-    return sorted(seen, key=lambda key: -key["weight"])[:top]
+    return sorted(seen, key=lambda key: -key.get("weight_times_length", key["weight"]))[:top]
 
 
-def cell(look: Look, site: Site, head: int, i: int, j: int) -> dict[str, Any]:
-    """Return the arithmetic of cell (i, j) with its tokens."""
+def cell(look: Look, site: Site, head: int, i: int, j: int, *, values: bool = False) -> dict[str, Any]:
+    """Return the arithmetic of cell (i, j) with its tokens; with `values` also what a length of its value is.
+
+    Raises NotKept where lengths are wanted and not known.
+    """
+    told = _of_values(site, values)
     fields = site.cell(head, i, j).to_dict()
     key = dict(look.axis(site, "columns").tokens[j])
-    return {**_place(look, site, head, i), "j": j, "key": key, "cell": fields}
+    return {**_place(look, site, head, i), **told, "j": j, "key": key, "cell": fields}
+
+
+def _of_values(site: Site, values: bool) -> dict[str, str]:
+    """Return the name of weight times length and what a length is. Raises NotKept."""
+    if values and site.lengths.values is None:
+        raise not_measured(site)
+    return {"times": name_of(site.lengths), "value_length": meaning_of(site.lengths)} if values else {}
 
 
 def _place(look: Look, site: Site, head: int, i: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from attnscope.plain import plain
 from attnscope.recording import Recording, Site
 from attnscope.recording.manifest import libraries
+from attnscope.recording.mixes import meaning_of
 
 KEY = "attnscope"
 """The name under which it stands in PNG, Parquet and NPZ."""
@@ -41,8 +42,12 @@ def certified(found: dict[str, Any] | None, route: str) -> str:
     return f"certificate {found['verdict']}{figures}{scale}{closing}, heard by {route}"
 
 
-def about(recording: Recording, heads: Sequence[tuple[Site, int]], *, batch: int = 0) -> str:
-    """Return model, versions and the certificate of each of these heads as one line of JSON, in ASCII."""
+def about(
+    recording: Recording, heads: Sequence[tuple[Site, int]], *, batch: int = 0, values: bool = False
+) -> str:
+    """Return model, versions and the certificate of each of these heads as one line of JSON, in ASCII; with
+    `values` also what a length of its values is.
+    """
     model = {name: value for name, value in recording.model.items() if name != "text"}
     told = [
         {
@@ -54,6 +59,7 @@ def about(recording: Recording, heads: Sequence[tuple[Site, int]], *, batch: int
             "route": site.route,
             "dtype": str(site.dtype).removeprefix("torch."),
             "certificate": certificate(site, head, batch=batch),
+            **({"value_length": meaning_of(site.lengths)} if values else {}),
         }
         for site, head in heads
     ]

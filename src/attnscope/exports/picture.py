@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from attnscope.looks.numbers import count, typed, weight
 from attnscope.maps import HIDDEN, Part, Pyramid, part_of
 from attnscope.models import axis_of
 from attnscope.models.tokens import shown
+from attnscope.recording.mixes import meaning_of, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +36,7 @@ WIDTH = 9.0
 FLOOR = 1e-5
 """Where the logarithmic colours begin: five decades below 1."""
 
-_WORDS = {"max": "the largest weight", "mean": "the mean weight", "sum": "the sum of the weights"}
+_WORDS = {"max": "the largest {}", "mean": "the mean {}", "sum": "the sum of {}"}
 
 
 @dataclass(frozen=True)
@@ -48,21 +50,26 @@ class Wish:
 
 
 def draw(recording: Recording, site: Site, pyramid: Pyramid, wish: Wish, *, head: int, batch: int) -> Figure:
-    """Return the picture of a part of a head. Raises RecordingError for a part that is not there."""
+    """Return the picture of a part of a head, of its weights or, where the pyramid is of these, of weight
+    times length of value. Raises RecordingError for a part that is not there.
+    """
     part = part_of(pyramid, wish.rows, wish.cols, wish.reduce)  # type: ignore[arg-type]
     with look(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # of a script that no font here has
         made, axes = _panels(part, wish)
-        image = _map(axes["map"], part, wish)
-        _legend(made, axes["colours"], image, part, wish)
+        drawn = _drawn(site, pyramid)
+        image = _map(axes["map"], part, wish, drawn.most)
+        _legend(made, axes["colours"], image, _pixel(part, wish, drawn))
         _rulers(axes["map"], recording, site, part, wish, batch)
-        _sides(axes, pyramid, part, wish)
+        _sides(axes, pyramid, part, wish, drawn)
         model = recording.model.get("label") or recording.model.get("class") or "a model"
         place = f"{model} · {site.name} · layer {site.layer}, head {head}"
+        place += f" · {drawn.name}" if drawn.meaning else ""
         high = made.get_figheight()
         made.text(0.12 / WIDTH, 1 - 0.12 / high, place, va="top", fontsize=12, parse_math=False)
         sealed = certified(certificate(site, head, batch=batch), site.route)
-        told = "\n".join([_grid_line(site, wish), _left_out(pyramid), sealed])
+        lines = [_grid_line(site, wish), drawn.meaning, _left_out(pyramid, drawn), sealed]
+        told = "\n".join(line for line in lines if line)
         made.text(0.12 / WIDTH, 0.1 / high, told, va="bottom", fontsize=8.5, color=INK_2)
     return made
 
@@ -91,25 +98,50 @@ def _panels(part: Part, wish: Wish) -> tuple[Figure, dict[str, Axes]]:
     }
 
 
-def _legend(made: Figure, axes: Axes, image: Any, part: Part, wish: Wish) -> None:
+@dataclass(frozen=True)
+class _Drawn:
+    """What the cells are: the name of their numbers, the largest that one may be, what a length is (""  in
+    the picture of weights), and what the bar below the keys is called.
+    """
+
+    name: str
+    most: float
+    meaning: str
+    received: str
+
+
+def _drawn(site: Site, pyramid: Pyramid) -> _Drawn:
+    lengths = pyramid.head.lengths
+    if lengths is None:
+        return _Drawn("weight", 1.0, "", "received")
+    name, finite = name_of(site.lengths), lengths[lengths.isfinite()]
+    most = float(finite.max()) if len(finite) else 0.0  # a weight of 1 on the longest value
+    meaning = f"{meaning_of(site.lengths)}, {typed(most, 3)} at most"
+    return _Drawn(name, most or 1.0, meaning, name.replace("weight", "received"))
+
+
+def _legend(made: Figure, axes: Axes, image: Any, words: str) -> None:
     bar = made.colorbar(image, cax=axes, orientation="horizontal")
     bar.outline.set_visible(False)
-    if wish.scale == "log":
-        ticks = [10.0**power for power in range(-5, len(str(int(image.norm.vmax))))]
-        bar.set_ticks(ticks, labels=[f"≤ {typed(ticks[0], 3)}", *(typed(tick, 3) for tick in ticks[1:])])
+    least, most = image.norm.vmin, image.norm.vmax
+    if least > 0:
+        powers = range(math.ceil(math.log10(least) - 1e-9), math.floor(math.log10(most) + 1e-9) + 1)
+        inner = [10.0**power for power in powers if 10.0**power > 2.5 * least]  # with room to be read
+        bar.set_ticks([least, *inner], labels=[f"≤ {typed(least, 3)}", *(typed(tick, 3) for tick in inner)])
         bar.minorticks_off()
     axes.tick_params(labelsize=8, length=2)
-    axes.set_xlabel(_pixel(part, wish), loc="left", color=INK_2, fontsize=8.5)
+    axes.set_xlabel(words, loc="left", color=INK_2, fontsize=8.5)
 
 
-def _map(axes: Axes, part: Part, wish: Wish) -> Any:
+def _map(axes: Axes, part: Part, wish: Wish, most: float) -> Any:
     from matplotlib.colors import LogNorm, Normalize
 
-    highest = float(part.cells) if wish.reduce == "sum" else 1.0  # a row's weights are 1 at most
+    highest = most * part.cells if wish.reduce == "sum" else most  # a row's weights are 1 at most together
+    floor = FLOOR * most
     values = part.values.masked_fill(part.values == HIDDEN, torch.nan)
     if wish.scale == "log":
-        norm: Any = LogNorm(FLOOR, highest, clip=True)
-        values = values.clamp(min=FLOOR)
+        norm: Any = LogNorm(floor, highest, clip=True)
+        values = values.clamp(min=floor)
     else:
         norm = Normalize(0.0, highest, clip=True)
     axes.set_facecolor("white")
@@ -122,16 +154,16 @@ def _map(axes: Axes, part: Part, wish: Wish) -> Any:
     axes.set_xlim(wish.cols.start, wish.cols.stop)
     axes.set_ylim(wish.rows.stop, wish.rows.start)
     if part.cells == 1 and max(part.values.shape) <= WRITTEN:
-        _written(axes, part, image)
+        _written(axes, part, image, floor)
     return image
 
 
-def _written(axes: Axes, part: Part, image: Any) -> None:
-    """Puts each visible weight in its cell, in the ink that is read better there."""
+def _written(axes: Axes, part: Part, image: Any, floor: float) -> None:
+    """Puts each visible number in its cell, in the ink that is read better there."""
     for i, row in enumerate(part.values.tolist()):
         for j, value in enumerate(row):
             if value != HIDDEN:
-                dark = float(image.norm(max(value, 0.0) or FLOOR)) > 0.5
+                dark = float(image.norm(max(value, 0.0) or floor)) > 0.5
                 place = (part.cols.start + j + 0.5, part.rows.start + i + 0.5)
                 axes.text(
                     *place, weight(value), ha="center", va="center", fontsize=8,
@@ -177,8 +209,10 @@ def _name(token: Any, position: int) -> str:
     return f"{text if len(text) <= 14 else text[:13] + '…'} {count(position)}"
 
 
-def _sides(axes: dict[str, Axes], pyramid: Pyramid, part: Part, wish: Wish) -> None:
-    """Entropy beside the rows and received weight below the keys, at the zoom of the map."""
+def _sides(axes: dict[str, Axes], pyramid: Pyramid, part: Part, wish: Wish, drawn: _Drawn) -> None:
+    """Entropy of the weights beside the rows, and what the keys receive or give in all below them, at the
+    zoom of the map.
+    """
     entropy, received = (
         _reduced(pyramid.sides.of(name)[cut], part.cells)
         for name, cut in (("entropy", part.rows), ("received", part.cols))
@@ -193,8 +227,9 @@ def _sides(axes: dict[str, Axes], pyramid: Pyramid, part: Part, wish: Wish) -> N
     rows.set_xlim(left=0)
     keys.set_ylim(bottom=0)
     keys.invert_yaxis()
-    rows.set_title("entropy, nats", fontsize=8, color=INK_2)
-    keys.set_ylabel("received", fontsize=8)
+    of_weights = "\nof the weights" if drawn.meaning else ""
+    rows.set_title(f"entropy, nats{of_weights}", fontsize=8, color=INK_2)
+    keys.set_ylabel(drawn.received.replace(" × ", "\n× "), fontsize=8)
     rows.set_yticks([])
     keys.set_xticks([])
     for one in (rows, keys):
@@ -215,11 +250,12 @@ def _reduced(values: Tensor, cells: int) -> Tensor:
     return reduced(values, cells, "mean")
 
 
-def _pixel(part: Part, wish: Wish) -> str:
+def _pixel(part: Part, wish: Wish, drawn: _Drawn) -> str:
     scale = "logarithmic" if wish.scale == "log" else "linear"
     if part.cells == 1:
-        return f"a pixel is the weight of one cell; {scale}"
-    return f"a pixel is {_WORDS[wish.reduce]} of {part.cells} × {part.cells} cells; {scale}"
+        return f"a pixel is the {drawn.name} of one cell; {scale}"
+    name = "the weights" if wish.reduce == "sum" and not drawn.meaning else drawn.name
+    return f"a pixel is {_WORDS[wish.reduce].format(name)} of {part.cells} × {part.cells} cells; {scale}"
 
 
 def _grid_line(site: Site, wish: Wish) -> str:
@@ -231,14 +267,15 @@ def _grid_line(site: Site, wish: Wish) -> str:
     return f"{cut} to {count(wish.cols.stop - 1)} of {said}; hatch: not visible, exactly 0"
 
 
-def _left_out(pyramid: Pyramid) -> str:
-    """Return how much the first key takes, and how much of a row goes to no key at all."""
+def _left_out(pyramid: Pyramid, drawn: _Drawn) -> str:
+    """Return which key takes or gives the most, and how much of a row goes to no key at all."""
     sides = pyramid.sides
     total, largest = float(sides.received.double().sum()), int(sides.received.argmax())
-    if total <= 0:
-        return "No row has any weight on a key"
+    if not total > 0:
+        return f"No row has any {drawn.name} on a key"
     share = weight(float(sides.received[largest]) / total)
-    said = [f"key {count(largest)} receives the most, {share} of all weight"]
+    does = "gives" if drawn.meaning else "receives"
+    said = [f"key {count(largest)} {does} the most, {share} of all {drawn.name}"]
     if sides.sink is not None:
         said.append(
             f"{weight(float(sides.sink.double().mean()))} of a row, in the mean, goes to a learned sink"

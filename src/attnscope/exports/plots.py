@@ -15,13 +15,14 @@ from torch import Tensor
 from attnscope.errors import RecordingError, Uncertified
 from attnscope.exports.wanted import Place, wanted
 from attnscope.looks.drawing import INK, INK_2, colour_map, figure
-from attnscope.looks.numbers import count
+from attnscope.looks.numbers import count, typed
 from attnscope.maps import HIDDEN, Pyramid, of_site, part_of
 from attnscope.models import axis_of
-from attnscope.models.reading import row_of
+from attnscope.models.reading import mixes_of, weights_of
 from attnscope.models.tokens import shown
 from attnscope.recording import Recording, Site
 from attnscope.recording.asked import Where, cut_of, index_of
+from attnscope.recording.mixes import meaning_of, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,21 +39,24 @@ _LINE = 64  # characters of a line of tokens
 
 def plot_head(
     recording: Recording, site: int | str | Site, head: int, *, rows: Where = None, cols: Where = None,
-    scale: Scale = "linear", run: int = -1, batch: int = 0, ax: Axes | None = None,
+    scale: Scale = "linear", values: bool = False, run: int = -1, batch: int = 0, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """Draw the weights of one head, queries down and keys across, and return the Axes.
 
     Colours go from 0 to 1 whatever the head, or over four decades with scale="log"; what no query sees is
-    hatched. Past 1,024 cells a side a pixel is the largest weight of its cells, which the label says. Raises
-    RecordingError and ShapeError for what is not there, Uncertified for a refused head.
+    hatched. Past 1,024 cells a side a pixel is the largest weight of its cells, which the label says. values:
+    weight times the length of the key's value in place of weights, in colours up to the largest that is
+    drawn, which the label says with the unit. Raises RecordingError and ShapeError for what is not there,
+    Uncertified for a refused head, NotKept where lengths of values are not known.
     """
-    asked = wanted(recording, site, head, rows=rows, cols=cols, run=run, batch=batch)
+    asked = wanted(recording, site, head, rows=rows, cols=cols, run=run, batch=batch, values=values)
     ((one, number),) = asked.heads
     down, across = asked.part(one)
-    part = part_of(Pyramid(of_site(one, number, batch=batch)), down, across, "max")
+    part = part_of(Pyramid(of_site(one, number, batch=batch, values=values)), down, across, "max")
     axes = _axes(ax)
     cover = (part.cols.start - 0.5, part.cols.stop - 0.5, part.rows.stop - 0.5, part.rows.start - 0.5)
-    _image(axes, part.values, cover, scale)
+    most = _largest(part.values) if values else 1.0
+    _image(axes, part.values, cover, scale, most=most)
     axes.set_xlim(across.start - 0.5, across.stop - 0.5)
     axes.set_ylim(down.stop - 0.5, down.start - 0.5)
     axes.xaxis.tick_top()
@@ -63,22 +67,29 @@ def plot_head(
             axis.set_ticks(range(cut.start, cut.stop), [_word(dict(token)) for token in tokens])
             for label in axis.get_ticklabels():
                 label.set_parse_math(False)
-    axes.set_title(f"{_named(one)}, head {number}", color=INK)
-    if part.cells > 1:
-        axes.set_xlabel(f"a pixel is the largest weight of {part.cells} × {part.cells} cells", color=INK_2)
+    what = name_of(one.lengths) if values else "weight"
+    axes.set_title(f"{_named(one)}, head {number}{f': {what}' if values else ''}", color=INK)
+    told = [f"a pixel is the largest {what} of {part.cells} × {part.cells} cells"] if part.cells > 1 else []
+    if values:
+        told += [f"the strongest colour is {typed(most, 3)}", meaning_of(one.lengths)]
+    axes.set_xlabel("\n".join(told), color=INK_2)
     return axes
 
 
 def plot_heads(
     recording: Recording, site: Place = None, *, heads: Sequence[tuple[Site, int]] | None = None,
-    rows: Where = None, cols: Where = None, run: int = -1, batch: int = 0, ax: Axes | None = None,
+    rows: Where = None, cols: Where = None, values: bool = False, run: int = -1, batch: int = 0,
+    ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """Draw every head small, calls of attention down and heads across, and return the Axes.
 
     Each row of a head is coloured by its own largest weight, as on the page. A head that was refused is
-    crossed out. Raises RecordingError for what is not there.
+    crossed out. values: weight times the length of the key's value in place of weights, which the label says.
+    Raises RecordingError for what is not there, NotKept where lengths of values are not known.
     """
-    chosen = list(heads) if heads is not None else wanted(recording, site, run=run, batch=batch).heads
+    chosen = list(
+        heads if heads is not None else wanted(recording, site, run=run, batch=batch, values=values).heads
+    )
     axes = _axes(ax)
     sites = list(dict.fromkeys(one for one, _ in chosen))
     most = max(one.heads for one in sites)
@@ -86,13 +97,13 @@ def plot_heads(
         line = sites.index(one)
         box = (head + 0.06, head + 0.94, line + 0.94, line + 0.06)
         try:
-            values = _small(one, head, (rows, cols), batch)
+            small = _small(one, head, (rows, cols), batch, values)
         except Uncertified:
             axes.plot(box[:2], box[2:], color=INK_2, linewidth=0.8)
             axes.plot(box[:2], box[:1:-1], color=INK_2, linewidth=0.8)
             continue
-        largest = values.amax(1, keepdim=True).clamp(min=torch.finfo(values.dtype).tiny)
-        _image(axes, torch.where(values == HIDDEN, HIDDEN, values / largest), box, "linear", hatch=False)
+        largest = small.amax(1, keepdim=True).clamp(min=torch.finfo(small.dtype).tiny)
+        _image(axes, torch.where(small == HIDDEN, HIDDEN, small / largest), box, "linear", hatch=False)
     axes.set_xlim(0, most)
     axes.set_ylim(len(sites), 0)
     axes.set_aspect("equal")
@@ -102,37 +113,47 @@ def plot_heads(
     axes.tick_params(length=0)
     for edge in axes.spines.values():
         edge.set_visible(False)
+    if values:
+        names = " or ".join(sorted({name_of(one.lengths) for one in sites}))
+        axes.set_xlabel(f"{names}, each row by its own largest", color=INK_2)
     return axes
 
 
 def plot_tokens(
-    recording: Recording, site: int | str | Site, head: int, query: int = -1, *, run: int = -1,
-    batch: int = 0, ax: Axes | None = None,
+    recording: Recording, site: int | str | Site, head: int, query: int = -1, *, values: bool = False,
+    run: int = -1, batch: int = 0, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """Draw the text with each token in the colour of the weight that one query gives it, and return the Axes.
 
     query: its number, from the end where it is negative. The query itself is framed where it stands in the
-    same text. Raises RecordingError and ShapeError for what is not there, Uncertified for a refused head.
+    same text. values: weight times the length of the token's value in place of the weight, in colours up to
+    the largest of the row, which the title says. Raises RecordingError and ShapeError for what is not there,
+    Uncertified for a refused head, NotKept where lengths of values are not known.
     """
-    ((one, number),) = wanted(recording, site, head, run=run, batch=batch).heads
+    ((one, number),) = wanted(recording, site, head, run=run, batch=batch, values=values).heads
     i = index_of(query, one.tq, "query")
-    values = row_of(one, number, i, batch=batch)
+    cells = mixes_of if values else weights_of
+    row = cells(one, number, slice(i, i + 1), slice(0, one.tk), batch=batch)[0]
+    most = _largest(row) if values else 1.0
     tokens = axis_of(recording, one, "columns", batch=batch).tokens
     own = i + (one.offset or 0) if one.kind == "self" else -1
     axes, colours = _axes(ax), colour_map()
     x = line = 0
-    for at, (token, weight) in enumerate(zip(tokens, values.tolist(), strict=True)):
+    for at, (token, weight) in enumerate(zip(tokens, row.tolist(), strict=True)):
         word = _word(dict(token))
         if x and x + len(word) + 1 > _LINE:
             x, line = 0, line + 1
-        _chip(axes, (x, line), word, None if weight == HIDDEN else colours(weight), framed=at == own)
+        _chip(axes, (x, line), word, None if weight == HIDDEN else colours(weight / most), framed=at == own)
         x += len(word) + 1
         if "\n" in str(token["text"]):
             x, line = 0, line + 1
     axes.set_xlim(0, _LINE)
     axes.set_ylim(line + 1, 0)
     axes.set_axis_off()
-    axes.set_title(f"{_named(one)}, head {number}: where query {count(i)} looks", color=INK)
+    title = f"{_named(one)}, head {number}: where query {count(i)} looks"
+    if values:
+        title += f"\n{name_of(one.lengths)}, the strongest colour is {typed(most, 3)}"
+    axes.set_title(title, color=INK)
     return axes
 
 
@@ -161,17 +182,18 @@ def _axes(given: Axes | None) -> Axes:
 
 
 def _image(
-    axes: Axes, values: Tensor, box: tuple[float, float, float, float], scale: Scale, *, hatch: bool = True
-) -> None:
-    """Put weights into a box; what is HIDDEN is left to the ground, which is hatched."""
+    axes: Axes, values: Tensor, box: tuple[float, float, float, float], scale: Scale, *, hatch: bool = True,
+    most: float = 1.0,
+) -> None:  # fmt: skip
+    """Put numbers from 0 to `most` into a box; what is HIDDEN is left to the ground, which is hatched."""
     from matplotlib.colors import LogNorm, Normalize
 
     if scale not in ("linear", "log"):
         raise RecordingError(f"scale={scale!r:.40}", wanted='"linear" or "log"')
     hidden = values == HIDDEN
-    norm: Any = Normalize(0, 1, clip=True)
+    norm: Any = Normalize(0, most, clip=True)
     if scale == "log":
-        norm, values = LogNorm(_FLOOR, 1, clip=True), values.clamp(min=_FLOOR)
+        norm, values = LogNorm(_FLOOR * most, most, clip=True), values.clamp(min=_FLOOR * most)
     if hatch:
         axes.set_facecolor("white")
         axes.patch.set(hatch="////", edgecolor="#e2e2de")
@@ -179,9 +201,16 @@ def _image(
     axes.imshow(grid, cmap=colour_map(), norm=norm, extent=box, interpolation="nearest", aspect="auto")
 
 
-def _small(site: Site, head: int, part: tuple[Where, Where], batch: int) -> Tensor:
+def _small(site: Site, head: int, part: tuple[Where, Where], batch: int, values: bool) -> Tensor:
     rows, cols = cut_of(part[0], site.tq, "row"), cut_of(part[1], site.tk, "column")
-    return part_of(Pyramid(of_site(site, head, batch=batch)), rows, cols, "max", most=_SMALL).values
+    pyramid = Pyramid(of_site(site, head, batch=batch, values=values))
+    return part_of(pyramid, rows, cols, "max", most=_SMALL).values
+
+
+def _largest(values: Tensor) -> float:
+    """Return the largest number that is drawn, 1 where none is above 0."""
+    finite = values[values.isfinite()]
+    return max(float(finite.max()), 0.0) or 1.0 if len(finite) else 1.0
 
 
 def _named(site: Site) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from attnscope.errors import RecordingError, TooLarge
 from attnscope.recording import Recording, Site
 from attnscope.recording.asked import Where, cut_of, index_of
+from attnscope.recording.refusals import not_measured
 
 LARGEST = 2**24
 """Cells that one export holds: 64 MB in float32."""
@@ -17,13 +18,16 @@ Place = int | str | Site | None
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """heads: each with its site and what is wanted of its rows and columns.   batch: which text."""
+    """heads: each with its site and what is wanted of its rows and columns.   batch: which text.   values:
+    whether weight times length of value is wanted.
+    """
 
     recording: Recording = field(repr=False)
     heads: list[tuple[Site, int]]
     rows: Where
     cols: Where
     batch: int
+    values: bool = False
 
     def part(self, site: Site) -> tuple[slice, slice]:
         """Return the rows and columns that are wanted of a site."""
@@ -38,11 +42,12 @@ class Wanted:
 
 def wanted(
     recording: Recording, site: Place = None, head: int | None = None, *, rows: Where = None,
-    cols: Where = None, run: int = -1, batch: int = 0,
+    cols: Where = None, run: int = -1, batch: int = 0, values: bool = False,
 ) -> Wanted:  # fmt: skip
     """Return what is meant; without a site all of the run, without a head all that were kept.
 
-    Raises RecordingError and ShapeError for what is not there, NotKept for a head that was left out.
+    Raises RecordingError and ShapeError for what is not there, NotKept for a head that was left out, and with
+    `values` for a site whose lengths of values are not known.
     """
     if not recording.runs or not -len(recording.runs) <= run < len(recording.runs):
         raise RecordingError(f"There is no run {run}", wanted=f"0 to {len(recording.runs) - 1}")
@@ -58,9 +63,11 @@ def wanted(
         for one in chosen
         for h in ([head] if head is not None else range(one.heads) if one.kept is None else one.kept)
     ]
-    found = Wanted(recording, heads, rows, cols, batch)
+    found = Wanted(recording, heads, rows, cols, batch, values)
     for one in chosen:
         found.part(one)
+        if values and one.lengths.values is None:
+            raise not_measured(one)
     return found
 
 

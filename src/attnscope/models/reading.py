@@ -25,6 +25,16 @@ def row_of(site: Site, head: int, i: int, *, batch: int = 0) -> Tensor:
     return weights_of(site, head, slice(i, i + 1), slice(0, site.tk), batch=batch)[0]
 
 
+def mixes_of(site: Site, head: int, rows: slice, cols: slice, *, batch: int = 0) -> Tensor:
+    """Return weight times the length of the key's value (r c) of a block, HIDDEN where a query does not see a
+    key.
+
+    Raises as weights_of() does, and NotKept where no lengths are known.
+    """
+    block = site.mixes(head, rows, cols, batch=batch).values
+    return torch.where(site.visible(head, rows, cols, batch=batch), block, HIDDEN)
+
+
 def column_of(site: Site, head: int, j: int, *, batch: int = 0) -> Tensor:
     """Return the weights (tq) that key `j` gets, HIDDEN where a query does not see it."""
     starts = range(0, site.tq, _ROWS)

@@ -66,6 +66,7 @@ class Showing:
 def show(
     recording: Recording, site: Place = None, head: int | None = None, rows: Where = None,
     *, run: int = -1, batch: int = 0, theme: Theme | None = None, height: int = HEIGHT, limit: int = LIMIT,
+    values: bool = False,
 ) -> Showing:  # fmt: skip
     """Return the picture of a recording, as the page Explore draws it, for a notebook or a file.
 
@@ -73,10 +74,12 @@ def show(
     query head alone, which is also the first that is seen; without a site it is that of the third call, as in
     the app.   rows: queries, as a slice or a number.   run, batch: which run, and which text of it.   theme:
     "light" or "dark", by default that of the reader.   height: px of the frame.   limit: bytes of the page.
+    values: open with the second picture, weight times the length of the key's value.
 
     What has no room in `limit` is named on the picture and in `.left`; nothing else is left out, but a head
     whose certificate was refused is not drawn. Raises RecordingError and ShapeError for what is not there,
-    NothingRecorded for an empty recording, TooLarge where not one row has room.
+    NothingRecorded for an empty recording, TooLarge where not one row has room, NotKept where lengths of
+    values are asked for and not known.
     """
     if not isinstance(recording, Recording):
         raise RecordingError(
@@ -91,7 +94,7 @@ def show(
     if head is not None and place is None and recording.runs:
         place = min(2, len(recording.runs[run].sites) - 1)
     asked = Asked(place, head, rows)
-    made = shown(recording, asked, run=run, batch=batch, limit=limit, theme=theme)
+    made = shown(recording, asked, run=run, batch=batch, limit=limit, theme=theme, values=values)
     return Showing(made.page, made.left, height, table(made), _title(made))
 
 

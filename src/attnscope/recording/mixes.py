@@ -37,6 +37,21 @@ class Lengths:
 OLDER = Lengths(why=BEFORE)
 
 
+def name_of(lengths: Lengths) -> str:
+    """What the numbers of the second picture are called, as on the pages."""
+    return "weight × |v|" if lengths.through is None else "weight × |v W_O|"
+
+
+def meaning_of(lengths: Lengths) -> str:
+    """What a length is, with its unit."""
+    if lengths.through is None:
+        return "|v|: the length of the key's value, in the unit of the values"
+    return (
+        f"|v W_O|: the length of the key's value after W_O, {lengths.through}, in the unit of the hidden "
+        "states"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Mixes:
     """values: weight times length, (r c), 0 where not visible.   lengths: of each key's value, (c).

@@ -53,5 +53,5 @@ def not_measured(site: Site) -> NotKept:
     return NotKept(
         f"{site.name} has no lengths of values: {site.lengths.why}",
         wanted="A site whose `lengths` has values",
-        hint="Where v was kept, projection= takes the weight of the layer after the heads",
+        hint="Where v was kept, site.mixes(head, projection=W) takes the weight of the layer after the heads",
     )

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from attnscope.models import Look, look_of
 from attnscope.recording import Recording
 from attnscope.recording.manifest import libraries
+from attnscope.recording.refusals import not_measured
 from attnscope.web.bundle import bundled, styles
 from attnscope.web.export import hashed, json_text
 from attnscope.web.held import Asked, Held, held
@@ -51,25 +52,28 @@ class Shown:
 
 def shown(
     recording: Recording, asked: Asked, *, run: int = -1, batch: int = 0, limit: int = LIMIT,
-    theme: Theme | None = None, seen_first: tuple[int, int] | None = None,
+    theme: Theme | None = None, seen_first: tuple[int, int] | None = None, values: bool = False,
 ) -> Shown:  # fmt: skip
     """Return the page of a recording, or of a part of it; `seen_first` is a site and a head of it, those that
-    were asked for by default.
+    were asked for by default. values: whether it opens with weight times value.
 
     Raises NothingRecorded, RecordingError, ShapeError for what is not there, and TooLarge where not one row
-    has room in `limit` bytes.
+    has room in `limit` bytes, NotKept where lengths of the values of what is seen first are not known.
     """
     look = look_of(recording, run=run, batch=batch)
     frame = _page({}, look, "")
     found = held(look, asked, first=seen_first, room=limit - len(frame.encode()) - 1_000, limit=limit)
     site, head = _first(found, look, asked, seen_first)
+    first = look.sites[found.places[site]]
+    if values and first.lengths.values is None:
+        raise not_measured(first)
     data = {
         "result": found.result,
         "heads": found.heads,
         "seen": found.seen,
         "rows": found.rows,
         "pictures": _pictures(recording, found),
-        "start": {"site": site, "head": head, "i": found.rows[site][1] - 1, "theme": theme},
+        "start": {"site": site, "head": head, "i": found.rows[site][1] - 1, "theme": theme, "values": values},
         "python": [f"recording.runs[{look.run}].sites[{at}]" for at in found.places],
     }
     return Shown(_page(data, look, found.left), look, found, found.places[site], head)
