@@ -24,10 +24,16 @@ class Timed:
     most: float
 
 
-def in_pairs(ours: Callable[[], object], theirs: Callable[[], object], *, rounds: int) -> Timed:
-    """Both once to warm up, then in turn, so that what disturbs the machine disturbs both."""
+def in_pairs(
+    ours: Callable[[], object], theirs: Callable[[], object], *, rounds: int, least: float = 0.0
+) -> Timed:
+    """Both once to warm up, then in turn, so that what disturbs the machine disturbs both.
+
+    least: seconds for which each way is called again and again in its turn; the times are those of one call.
+    """
     ours(), theirs()
-    pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
+    calls = 1 + int(least / min(_seconds(ours), _seconds(theirs)))
+    pairs = [(_seconds(ours, calls), _seconds(theirs, calls)) for _ in range(rounds)]
     ratios = [one / two for one, two in pairs]
     one, two = (statistics.median(column) for column in zip(*pairs, strict=True))
     return Timed(one, two, statistics.median(ratios), min(ratios), max(ratios))
@@ -46,7 +52,7 @@ def row(name: str, timed: Timed, ours: float | None = None, theirs: float | None
     """Prints one line of the table; memory in MB."""
     ratio = f"x{timed.ratio:.2f} ({timed.least:.2f} to {timed.most:.2f})"
     memory = "" if ours is None or theirs is None else f"{ours:6.0f} MB {theirs:6.0f} MB"
-    print(f"  {name:30s} {timed.ours:8.3f} s {timed.theirs:8.3f} s   {ratio:22s} {memory}".rstrip())
+    print(f"  {name:30s} {_told(timed.ours)} {_told(timed.theirs)}   {ratio:22s} {memory}".rstrip())
 
 
 def head(ours: str, theirs: str) -> None:
@@ -54,10 +60,15 @@ def head(ours: str, theirs: str) -> None:
     print(f"  {'':30s} {ours:>10s} {theirs:>10s}   ratio, its spread      peak memory of each")
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def _told(seconds: float) -> str:
+    return f"{seconds:8.3f} s" if seconds >= 0.1 else f"{1000 * seconds:7.2f} ms"
+
+
+def _seconds(work: Callable[[], object], calls: int = 1) -> float:
     begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+    for _ in range(calls):
+        work()
+    return (time.perf_counter() - begun) / calls
 
 
 def _child(module: str, way: str) -> None:

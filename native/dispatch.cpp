@@ -103,13 +103,24 @@ struct Run {
   int64_t heads_from, heads_stop;  // of b * h
   int64_t panel, panels;           // the first panel that is seen, and how many
   int64_t tall, per_head;          // rows of a group, and groups of a head
+  int64_t together;                // heads of one key head whose groups, one each, are looked at together
   float* packed;
 
   int64_t groups() const { return (heads_stop - heads_from) * per_head; }
 
   Where where(int64_t group) const {
     const int64_t head = heads_from + group / per_head, row = call.first + group % per_head * tall;
-    return {head / call.h, head % call.h, row, std::min<int64_t>(tall, call.stop - row)};
+    const int64_t count = std::min<int64_t>(tall, call.stop - row);
+    return {head / call.h, head % call.h, row, count, count};
+  }
+
+  // How many groups from this one on, before `stop`, are looked at together.
+  int64_t beside(int64_t group, int64_t stop) const {
+    int64_t count = 1;
+    while (count < together && group + count < stop &&
+           key_head(heads_from + group + count) == key_head(heads_from + group))
+      count++;
+    return count;
   }
 
   Keys keys_of(const Where& at) const {
@@ -146,8 +157,10 @@ struct Share {
   void walk(const Run& run) {
     const Call& call = run.call;
     const int64_t grid = call.block_rows * call.block_cols;
-    for (int64_t group = from; group < stop; group++) {
-      const Where at = run.where(group);
+    for (int64_t group = from, count; group < stop; group += count) {
+      Where at = run.where(group);
+      count = run.beside(group, stop);
+      at.count *= count;
       const int64_t own = at.b * call.h + at.h;
       const bool apart = own == head;
       Sums sums{apart ? memory->received.data : call.received + own * call.key_count,
@@ -245,9 +258,11 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
   const int64_t panel = least / PANEL, panels = most > least ? (most - 1) / PANEL + 1 - panel : 0;
   const int64_t group = call.h / call.hk, size = std::max<int64_t>(1, panels * panel_size(call));
   const int64_t key_heads = std::max<int64_t>(1, std::min(PACKED / size, call.b * call.hk));
-  const int64_t tall = pass == OUTPUT && rows * heads >= 4 * TALL * call.threads ? TALL : GROUP;
-  const int64_t per_head = (rows + tall - 1) / tall;
-  const bool few = pass != BOTH && per_head * group <= FEW;  // both keeps its panels
+  const int64_t most_rows = pass == OUTPUT || pass == NORMALISE ? TALL : GROUP;  // of a group
+  const bool beside = rows <= most_rows / 2 && group > 1;
+  const int64_t tall = beside || (pass == OUTPUT && rows * heads >= 4 * TALL * call.threads) ? most_rows : GROUP;
+  const int64_t per_head = (rows + tall - 1) / tall, together = beside ? std::min(group, tall / rows) : 1;
+  const bool few = (group + together - 1) / together * per_head <= FEW;
   const bool little = !few && size * key_heads <= LITTLE;
   thread_local std::unique_ptr<Held<float>> held;  // getting new memory costs a short call more than filling it
   if (little && !held) held = std::make_unique<Held<float>>(LITTLE);
@@ -255,7 +270,7 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
   float* packed = few ? nullptr : little ? held->data : own.data;
   for (int64_t from = 0; from < heads; from += key_heads * group)
     run_heads({call, pass, kernels, from, std::min(from + key_heads * group, heads), panel, panels,
-               tall, per_head, packed});
+               tall, per_head, together, packed});
 }
 
 }  // namespace

@@ -18,19 +18,33 @@ struct Fold {
   Probing probing;
   float near[2 * NEAR];
   bool nearby;
+  int64_t ahead, row_0;  // the head in hand, counted from the first of the group, and the row that its r = 0 would be
 
   void operator()(const float* packed, int64_t first, const uint64_t* seen) {
+    ahead = 0;
+    row_0 = at.row;
     for (int64_t r = 0; r < at.count;) {
-      int64_t stop = at.count;
+      if (r >= (ahead + 1) * at.each) next_head();
+      int64_t stop = (ahead + 1) * at.each;
       if (call.block) {  // a strip of rows lies in one row of blocks
-        const int64_t past = (at.row + r - call.block_start) % call.block;
+        const int64_t past = (row_0 + r - call.block_start) % call.block;
         if (call.block - past < stop - r) stop = r + call.block - past;
       }
       strip(packed, first, seen, r, stop);
       r = stop;
     }
+    if (at.each < at.count) flush_near();
     probing.after_panel();
   }
+
+  void next_head() {
+    flush_near();
+    ahead++;
+    row_0 -= at.each;
+  }
+
+  double* received() const { return sums.received + ahead * call.key_count; }
+  double* by_distance() const { return sums.by_distance + ahead * call.bins; }
 
   void strip(const float* packed, int64_t first, const uint64_t* seen, int64_t begin, int64_t stop) {
     alignas(64) float weights[PANEL], logs[PANEL], key_sums[PANEL] = {}, key_most[PANEL] = {};
@@ -55,7 +69,7 @@ struct Fold {
 
   void row(int64_t first, int64_t r, const float* scores, const float* weights, const float* logs,
            float* key_sums, float* key_most, bool uniform) {
-    const int64_t position = at.row + r + call.offset, own = call.first_key[at.b] - first;
+    const int64_t position = row_0 + r + call.offset, own = call.first_key[at.b] - first;
     Distances gone(position, first);
     uint64_t hits;
     const float mass = take_row(weights, logs, scores, gone, rows[r], hits, key_sums, key_most);
@@ -65,12 +79,12 @@ struct Fold {
       rows[r].last = top[call.top - 1];
     }
     if (own >= 0 && own < PANEL) rows[r].first = weights[own];
-    if (!uniform && call.bins) by_distance(position, first, mass, weights);
+    if (!uniform && call.bins) add_by_distance(position, first, mass, weights);
   }
 
   // Whether all pairs of these rows and a panel's keys stand in one bin of distances.
   bool one_bin(int64_t first, int64_t begin, int64_t stop) const {
-    const int64_t low = at.row + begin + call.offset, high = at.row + stop - 1 + call.offset;
+    const int64_t low = row_0 + begin + call.offset, high = row_0 + stop - 1 + call.offset;
     const int64_t last = (first + PANEL < call.tk ? first + PANEL : call.tk) - 1;
     if (first <= high && last >= low) return false;
     const int64_t least = last < low ? low - last : first - high;
@@ -78,7 +92,7 @@ struct Fold {
     return bin_of(least) == bin_of(most);
   }
 
-  void by_distance(int64_t position, int64_t first, float mass, const float* weights) {
+  void add_by_distance(int64_t position, int64_t first, float mass, const float* weights) {
     const int64_t last = (first + PANEL < call.tk ? first + PANEL : call.tk) - 1;
     const bool before = last <= position;
     const int64_t least = before ? position - last : first >= position ? first - position : 0;
@@ -89,15 +103,15 @@ struct Fold {
       for (int c = 0; c < PANEL; c += LANES) store(into + c, load(into + c) + load(weights + c));
       nearby = true;
     } else if (bin == bin_of(most)) {
-      sums.by_distance[bin] += mass;
+      by_distance()[bin] += mass;
     } else {  // a power of two lies within the panel: distances up to it stand in `bin`
       const int64_t edge = (int64_t)64 << (bin - 64);
       const int64_t from = before ? position - edge - first : 0;
       const int64_t stop = before ? last - first + 1 : position + edge - first + 1;
       float nearer = 0.0f, farther = 0.0f;
       for (int64_t c = 0; c <= last - first; c++) (c >= from && c < stop ? nearer : farther) += weights[c];
-      sums.by_distance[bin] += nearer;
-      sums.by_distance[bin + 1] += farther;
+      by_distance()[bin] += nearer;
+      by_distance()[bin + 1] += farther;
     }
   }
 
@@ -106,23 +120,24 @@ struct Fold {
     const int64_t from = call.key_first > first ? call.key_first - first : 0;
     const int64_t end = call.key_first + call.key_count - first < count
                             ? call.key_first + call.key_count - first : count;
-    double* into = sums.received - call.key_first + first;
+    double* into = received() - call.key_first + first;
     for (int64_t c = from; c < end; c++) into[c] += key_sums[c];
     if (uniform) {
       V whole{};
       for (int c = 0; c < PANEL; c += LANES) whole += load(key_sums + c);
-      const int64_t low = at.row + begin + call.offset;
-      sums.by_distance[bin_of(apart(low, first < low ? first + count - 1 : first))] += sum(whole);
+      const int64_t low = row_0 + begin + call.offset;
+      by_distance()[bin_of(apart(low, first < low ? first + count - 1 : first))] += sum(whole);
     }
     if (call.block) blocks(first, begin, from, end, key_sums, key_most);
   }
 
   void blocks(int64_t first, int64_t begin, int64_t from, int64_t end, const float* key_sums,
               const float* key_most) {
-    const int64_t line = (at.row + begin - call.block_start) / call.block - call.block_top;
+    const int64_t line = (row_0 + begin - call.block_start) / call.block - call.block_top;
     const bool shared = line == sums.shared_row;
-    double* into = shared ? sums.shared_sum : sums.block_sum + line * call.block_cols;
-    double* most = shared ? sums.shared_max : sums.block_max + line * call.block_cols;
+    const int64_t held = (ahead * call.block_rows + line) * call.block_cols;
+    double* into = shared ? sums.shared_sum : sums.block_sum + held;
+    double* most = shared ? sums.shared_max : sums.block_max + held;
     const bool whole = call.block % LANES == 0;  // then a vector lies in one block
     int64_t block = (first + from) / call.block, stop = (block + 1) * call.block - first;
     for (int64_t c = whole ? from / LANES * LANES : from; c < end;) {
@@ -146,9 +161,11 @@ struct Fold {
 
   void flush_near() {
     if (!nearby) return;
+    nearby = false;
     for (int n = 0; n < 2 * NEAR; n++) {
       if (near[n] == 0.0f) continue;
-      sums.by_distance[bin_of(apart(n, NEAR))] += near[n];
+      by_distance()[bin_of(apart(n, NEAR))] += near[n];
+      near[n] = 0.0f;
     }
   }
 
@@ -176,9 +193,15 @@ struct Fold {
   }
 };
 
+// What stands beside the keys of a panel that was not kept.
+void beside_again(const Call& call, const Where& at, int64_t first, float* panel) {
+  const int64_t rest = call.tk - first;
+  pack_beside(call, at.b, at.h / (call.h / call.hk), first, rest < PANEL ? rest : PANEL, panel);
+}
+
 void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums& sums, bool both) {
   const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
-  Fold use{call, at, room, sums, out, {}, {call, at, room, out}, {}, false};
+  Fold use{call, at, room, sums, out, {}, {call, at, room, out}, {}, false, 0, at.row};
   use.probing.begin();
   for (int64_t r = 0; r < at.count; r++) use.rows[r].last = call.top ? -__builtin_inff() : __builtin_inff();
   for (int64_t n = 0; call.top && n < LANES + at.count * room.top_step; n++) {
@@ -189,8 +212,10 @@ void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums&
     const int64_t count = normalise_and_keep(call, at, keys, room, out);
     float* scores = room.scores;
     for (int64_t n = 0; n < count; n++) {
-      room.scores = room.kept + n * GROUP * PANEL;
-      use(room.panels[n].packed, room.panels[n].first, room.panels[n].seen);
+      const Kept& panel = room.panels[n];
+      room.scores = room.kept + n * at.count * PANEL;
+      if (!keys.packed) beside_again(call, at, panel.first, room.panel);
+      use(keys.packed ? panel.packed : room.panel, panel.first, panel.seen);
     }
     room.scores = scores;
   } else {

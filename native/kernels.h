@@ -26,7 +26,7 @@ struct Room {
   int64_t top_step;  // whole vectors, and one between rows
   float* bias;    // PANEL
   int32_t* marks; // one for each panel, and one
-  float* kept;    // of both passes at once: GROUP x PANEL scores for each panel that a group sees
+  float* kept;    // of both passes at once: rows of a group x PANEL scores for each panel that it sees
   Kept* panels;
   float* mixed;   // rows of a group x values
   float* shown;   // the same, of those that are no finite numbers
@@ -41,7 +41,7 @@ struct Kept {
 };
 
 // The keys of one key head, packed: for each panel HEAD numbers, then d x PANEL, then along_count x PANEL, then
-// its values, VALUES columns after VALUES columns.
+// its values, VALUES columns after VALUES columns. Where a panel is read once, its values stay where they lie.
 constexpr int64_t HEAD = 16;
 inline int64_t wide_of(const Call& call) { return (call.dv + VALUES - 1) / VALUES * VALUES; }
 inline int64_t panel_size(const Call& call) { return HEAD + PANEL * (call.d + call.along_count + wide_of(call)); }
@@ -51,8 +51,13 @@ struct Keys {
   int64_t first;
 };
 
+// Rows that are looked at together: `each` rows of a head from `row` on, and where these are all the rows of the
+// call, those of the heads after it that share its key head. `count` rows in all.
 struct Where {
-  int64_t b, h, row, count;  // `count` rows of one head from `row` on
+  int64_t b, h, row, count, each;
+
+  int64_t head_of(int64_t r) const { return r < each ? h : h + r / each; }
+  int64_t row_of(int64_t r) const { return row + (r < each ? r : r % each); }
 };
 
 enum Pass : int32_t { NORMALISE = 0, FOLD = 1, WEIGH = 2, BOTH = 3, OUTPUT = 4 };
@@ -60,7 +65,7 @@ enum Pass : int32_t { NORMALISE = 0, FOLD = 1, WEIGH = 2, BOTH = 3, OUTPUT = 4 }
 struct Kernels {
   const char* name;
   int64_t lanes;
-  void (*pack)(const Call&, int64_t b, int64_t hk, int64_t panel, int64_t stop, float* into);
+  void (*pack)(const Call&, int64_t b, int64_t hk, int64_t panel, int64_t stop, float* into);  // several, to keep
   void (*group)(const Call&, Pass, const Where&, const Keys&, Room&, Sums&);
 };
 

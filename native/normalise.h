@@ -21,8 +21,8 @@ struct Normalise {
   int64_t count;
   bool peaks_only, at_peak;  // the two halves where a model takes the row's maximum off first, rounded
   bool keeping;  // the scores, for pass 2
-  float peak[GROUP];
-  double total[GROUP];
+  float peak[TALL];
+  double total[TALL];
   int64_t kept;
 
   void operator()(const float* packed, int64_t first, const uint64_t* seen) {
@@ -33,7 +33,7 @@ struct Normalise {
     panel.packed = packed;
     panel.first = first;
     for (int64_t r = 0; r < count; r++) panel.seen[r] = seen[r];
-    room.scores += GROUP * PANEL;
+    room.scores += count * PANEL;
   }
 
   void take(int64_t r, const float* scores) {
@@ -74,7 +74,7 @@ void normalise(const Call& call, const Where& at, const Keys& keys, Room& room) 
   for (int64_t r = 0; r < at.count; r++) use.peak[r] = call.start ? call.start[out + r] : -__builtin_inff();
   walk(call, at, keys, room, use);
   if (!twice) {
-    for (int64_t r = 0; r < at.count; r++) conclude(call, at.h, out + r, use.peak[r], use.total[r]);
+    for (int64_t r = 0; r < at.count; r++) conclude(call, at.head_of(r), out + r, use.peak[r], use.total[r]);
     return;
   }
   use.peaks_only = false;
@@ -96,7 +96,7 @@ int64_t normalise_and_keep(const Call& call, const Where& at, const Keys& keys, 
   room.scores = room.kept;
   walk(call, at, keys, room, use);
   room.scores = scores;
-  for (int64_t r = 0; r < at.count; r++) conclude(call, at.h, out + r, use.peak[r], use.total[r]);
+  for (int64_t r = 0; r < at.count; r++) conclude(call, at.head_of(r), out + r, use.peak[r], use.total[r]);
   return use.kept;
 }
 

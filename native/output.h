@@ -12,20 +12,24 @@ constexpr int values_across() { return ACROSS * together(ROWS); }
 constexpr int COLUMNS = ACROSS * LANES < VALUES ? VALUES : ACROSS * LANES;  // that go by together
 constexpr int LEFT = ACROSS * LANES < VALUES ? ACROSS : VALUES / LANES;  // what is left goes in these steps
 
-inline int64_t place_of(int64_t column) { return column / VALUES * VALUES * PANEL + column % VALUES; }
+// Where a column of a panel's values begins.
+inline const float* column_of(const Head& head, int64_t column) {
+  return head.values + column / VALUES * head.apart + column % VALUES;
+}
 
 // mixed * fade + weights . values, of ROWS rows, keys `from` up to `stop` of a panel, VECTORS from `column` on.
 // The sums of a panel begin at 0, so that rounding does not grow with the keys.
 template <int ROWS, int VECTORS>
-inline void mix(const float* weights, const float* values, int64_t column, int64_t from, int64_t stop,
+inline void mix(const float* weights, const Head& head, int64_t column, int64_t from, int64_t stop,
                 const float* fade, float* mixed, int64_t wide) {
   V sums[ROWS][VECTORS];
   clear(sums);
   const float* at[VECTORS];
-  for (int x = 0; x < VECTORS; x++) at[x] = values + place_of(column + x * LANES);
+  const int64_t step = head.step;
+  for (int x = 0; x < VECTORS; x++) at[x] = column_of(head, column + x * LANES);
   for (int64_t c = from; c < stop; c++) {
     V value[VECTORS];
-    for (int x = 0; x < VECTORS; x++) value[x] = load(at[x] + c * VALUES);
+    for (int x = 0; x < VECTORS; x++) value[x] = load(at[x] + c * step);
     for (int r = 0; r < ROWS; r++) {
       const V own = all(weights[r * PANEL + c]);
       for (int x = 0; x < VECTORS; x++) sums[r][x] = fma(own, value[x], sums[r][x]);
@@ -39,14 +43,14 @@ inline void mix(const float* weights, const float* values, int64_t column, int64
 }
 
 template <int ROWS>
-inline void mix_panel(const float* weights, const float* values, int64_t from, int64_t stop, const float* fade,
+inline void mix_panel(const float* weights, const Head& head, int64_t from, int64_t stop, const float* fade,
                       float* mixed, int64_t wide) {
   constexpr int MANY = values_across<ROWS>();
   int64_t column = 0;
   for (; column + MANY * LANES <= wide; column += MANY * LANES)
-    mix<ROWS, MANY>(weights, values, column, from, stop, fade, mixed, wide);
+    mix<ROWS, MANY>(weights, head, column, from, stop, fade, mixed, wide);
   for (; column < wide; column += LEFT * LANES)
-    mix<ROWS, LEFT>(weights, values, column, from, stop, fade, mixed, wide);
+    mix<ROWS, LEFT>(weights, head, column, from, stop, fade, mixed, wide);
 }
 
 struct Output {
@@ -60,15 +64,14 @@ struct Output {
   bool wild[TALL];  // rows that see a value that is no finite number
 
   void operator()(const float* packed, int64_t first, const uint64_t* seen) {
-    const float* values = values_of(call, packed);
+    const Head& head = head_of(packed);
     uint64_t here[TALL / TILE] = {};
     for (int64_t r = 0; r < at.count; r++) here[r / TILE] |= seen[r];
     for (int64_t r = 0; r < at.count; r++)
       if (here[r / TILE]) take(r, seen[r]);
-    mix_group(values, here);
-    const uint64_t none = head_of(packed).wild;
-    for (int64_t r = 0; none && r < at.count; r++)
-      for (uint64_t here = seen[r] & none; here; here &= here - 1) show(r, first + __builtin_ctzll(here));
+    mix_group(head, here);
+    for (int64_t r = 0; head.wild && r < at.count; r++)
+      for (uint64_t here = seen[r] & head.wild; here; here &= here - 1) show(r, first + __builtin_ctzll(here));
   }
 
   // From a row's scores to its weights, in their place: final ones, or relative to the peak so far.
@@ -95,36 +98,36 @@ struct Output {
   }
 
   // Columns of values stay in the nearest cache while all tiles of rows go by.
-  void mix_group(const float* values, const uint64_t* here) {
+  void mix_group(const Head& head, const uint64_t* here) {
     const int64_t whole = at.count / TILE * TILE;
     for (int64_t column = 0; whole && column < wide; column += COLUMNS) {
-      fetch(values + (column + COLUMNS) * PANEL, COLUMNS * PANEL);
+      if (head.step == VALUES) fetch(column_of(head, column + COLUMNS), COLUMNS * PANEL);
       for (int64_t tile = 0; tile < whole; tile += TILE)
-        if (here[tile / TILE]) mix_tile(tile, values, column, here[tile / TILE]);
+        if (here[tile / TILE]) mix_tile(tile, head, column, here[tile / TILE]);
     }
     if (whole == at.count || !here[whole / TILE]) return;
     const float *weights = room.scores + whole * PANEL, *less = fade + whole;
     float* mixed = room.mixed + whole * wide;
     const int64_t from = __builtin_ctzll(here[whole / TILE]), stop = PANEL - __builtin_clzll(here[whole / TILE]);
     switch (at.count - whole) {
-      case 1: return mix_panel<1>(weights, values, from, stop, less, mixed, wide);
-      case 2: return mix_panel<2>(weights, values, from, stop, less, mixed, wide);
-      case 3: return mix_panel<3>(weights, values, from, stop, less, mixed, wide);
-      case 4: return mix_panel<4>(weights, values, from, stop, less, mixed, wide);
-      default: return mix_panel<5>(weights, values, from, stop, less, mixed, wide);
+      case 1: return mix_panel<1>(weights, head, from, stop, less, mixed, wide);
+      case 2: return mix_panel<2>(weights, head, from, stop, less, mixed, wide);
+      case 3: return mix_panel<3>(weights, head, from, stop, less, mixed, wide);
+      case 4: return mix_panel<4>(weights, head, from, stop, less, mixed, wide);
+      default: return mix_panel<5>(weights, head, from, stop, less, mixed, wide);
     }
   }
 
-  void mix_tile(int64_t tile, const float* values, int64_t column, uint64_t here) {
+  void mix_tile(int64_t tile, const Head& head, int64_t column, uint64_t here) {
     const int64_t from = __builtin_ctzll(here), stop = PANEL - __builtin_clzll(here);
     const float *weights = room.scores + tile * PANEL, *less = fade + tile;
     float* mixed = room.mixed + tile * wide;
     if (column + COLUMNS <= wide) {
       for (int64_t n = column; n < column + COLUMNS; n += ACROSS * LANES)
-        mix<TILE, ACROSS>(weights, values, n, from, stop, less, mixed, wide);
+        mix<TILE, ACROSS>(weights, head, n, from, stop, less, mixed, wide);
     } else {
       for (int64_t n = column; n < wide; n += LEFT * LANES)
-        mix<TILE, LEFT>(weights, values, n, from, stop, less, mixed, wide);
+        mix<TILE, LEFT>(weights, head, n, from, stop, less, mixed, wide);
     }
   }
 
@@ -145,9 +148,9 @@ struct Output {
     const int64_t* stride = call.out.stride;
     float* whole = const_cast<float*>(static_cast<const float*>(call.out.data));
     for (int64_t r = 0; r < at.count; r++) {
-      const float share = known ? 1.0f : (float)conclude(call, at.h, out + r, peak[r], total[r]);
+      const float share = known ? 1.0f : (float)conclude(call, at.head_of(r), out + r, peak[r], total[r]);
       const float *mixed = room.mixed + r * wide, *shown = room.shown + r * wide;
-      float* into = whole + at.b * stride[0] + at.h * stride[1] + (at.row + r - call.first) * stride[2];
+      float* into = whole + at.b * stride[0] + at.head_of(r) * stride[1] + (at.row_of(r) - call.first) * stride[2];
       for (int64_t n = 0; n < call.dv; n++) into[n] = mixed[n] * share;
       for (int64_t n = 0; wild[r] && n < call.dv; n++) into[n] += shown[n];
     }

@@ -83,9 +83,9 @@ inline void products(const Call& call, int64_t count, const float* q, const floa
 }
 
 // PANEL numbers of the bias of one row, from key `first` on.
-const float* bias_of(const Call& call, const Where& at, int64_t row, int64_t first, float* room) {
+const float* bias_of(const Call& call, int64_t b, int64_t h, int64_t row, int64_t first, float* room) {
   const Array& bias = call.bias;
-  int64_t from = at.b * bias.stride[0] + at.h * bias.stride[1], count = PANEL, step = bias.stride[3];
+  int64_t from = b * bias.stride[0] + h * bias.stride[1], count = PANEL, step = bias.stride[3];
   if (call.bias_kind == BY_DISTANCE) {
     const int64_t slot = first - row - call.offset - call.bias_first, last = call.bias_size - 1;
     if (slot < 0 || slot + PANEL - 1 > last) {  // what the table does not hold is not visible
@@ -110,7 +110,7 @@ const float* bias_of(const Call& call, const Where& at, int64_t row, int64_t fir
 void finish(const Call& call, const Where& at, int64_t r, int64_t first, float* scores, float* scaled,
             float* room) {
   const Rounding& how = call.rounding;
-  const float* bias = call.bias_kind ? bias_of(call, at, at.row + r, first, room) : nullptr;
+  const float* bias = call.bias_kind ? bias_of(call, at.b, at.head_of(r), at.row_of(r), first, room) : nullptr;
   const V cap = all(call.softcap);
   for (int c = 0; c < PANEL; c += LANES) {
     V x = load(scores + c);
@@ -153,24 +153,25 @@ inline uint64_t seen_of(const int64_t* lo, const int64_t* hi, int64_t spans, int
 // Calls use(panel, first key, what each row sees) for every panel of which a row of the group sees a key.
 template <class Use>
 void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& use) {
-  const int64_t edge = at.b * call.edge_stride[0] + at.h * call.edge_stride[1], size = panel_size(call);
+  const int64_t size = panel_size(call), hk = at.h / (call.h / call.hk);
   const bool plain = is_plain(call);
-  int64_t from[TALL] = {}, least = INT64_MAX, most = -1;
+  int64_t from[TALL] = {}, edge[TALL], least = INT64_MAX, most = -1;
   auto after = [&](int64_t key) { return key < call.col_first ? call.col_first : key; };
   auto before = [&](int64_t key) { return key > call.col_stop ? call.col_stop : key; };
-  auto span = [&](int64_t r) { return edge + (at.row + r) * call.edge_stride[2]; };
-  for (int64_t r = 0; r < at.count; r++)
+  for (int64_t r = 0; r < at.count; r++) {
+    edge[r] = at.b * call.edge_stride[0] + at.head_of(r) * call.edge_stride[1] + at.row_of(r) * call.edge_stride[2];
     for (int64_t s = 0; s < call.spans; s++) {
-      const int64_t lo = after(call.lo[span(r) + s]), hi = before(call.hi[span(r) + s]);
+      const int64_t lo = after(call.lo[edge[r] + s]), hi = before(call.hi[edge[r] + s]);
       if (hi <= lo) continue;
       least = lo / PANEL < least ? lo / PANEL : least;
       most = (hi - 1) / PANEL > most ? (hi - 1) / PANEL : most;
     }
+  }
   if (most < 0) return;
   for (int64_t panel = least; panel <= most + 1; panel++) room.marks[panel] = 0;
   for (int64_t r = 0; r < at.count; r++)
     for (int64_t s = 0; s < call.spans; s++) {
-      const int64_t lo = after(call.lo[span(r) + s]), hi = before(call.hi[span(r) + s]);
+      const int64_t lo = after(call.lo[edge[r] + s]), hi = before(call.hi[edge[r] + s]);
       if (hi <= lo) continue;
       room.marks[lo / PANEL]++;
       room.marks[(hi - 1) / PANEL + 1]--;
@@ -182,11 +183,11 @@ void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& 
     if (!open) continue;
     const int64_t first = panel * PANEL;
     const float* packed = keys.packed ? keys.packed + (panel - keys.first) * size : room.panel;
-    if (!keys.packed) pack(call, at.b, at.h / (call.h / call.hk), panel, panel + 1, room.panel);
+    if (!keys.packed) pack_panel(call, at.b, hk, panel, true, room.panel);
     uint64_t seen[TALL], some = 0;
     const uint64_t open_to = head_of(packed).valid & below(call.col_stop - first) & ~below(call.col_first - first);
     for (int64_t r = 0; r < at.count; r++) {
-      seen[r] = seen_of(call.lo + span(r), call.hi + span(r), call.spans, first, from[r]) & open_to;
+      seen[r] = seen_of(call.lo + edge[r], call.hi + edge[r], call.spans, first, from[r]) & open_to;
       some |= seen[r];
     }
     if (!some) continue;

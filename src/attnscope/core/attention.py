@@ -86,11 +86,11 @@ def _kernel_can(bound: Bound, v: Tensor) -> bool:
         return False
     if seen.full:
         return True
-    hides_safely = all_finite(bound.k) and all_finite(v)
-    if shape.tq == shape.tk and bound.offset == 0 and seen.causal:
-        return hides_safely
-    by_key = seen.valid is not None and seen.rule is None and seen.spans_are_full()
-    return by_key and hides_safely and seen.valid is not None and bool(seen.valid.any(dim=-1).all())
+    if not (shape.tq == shape.tk and bound.offset == 0 and seen.causal):
+        by_key = seen.valid is not None and seen.rule is None and seen.spans_are_full()
+        if not by_key or seen.valid is None or not bool(seen.valid.any(dim=-1).all()):
+            return False
+    return all_finite(bound.k) and all_finite(v)
 
 
 def _by_kernel(bound: Bound, v: Tensor) -> Tensor:

@@ -103,6 +103,9 @@ def normaliser_of(bound: Bound, *, rows: slice | None = None) -> Normaliser:
 
 def one_after_another(bound: Bound, parts: Iterable[Normaliser]) -> Normaliser:
     """The normalisers of blocks of rows, in order, as one."""
+    parts = list(parts)
+    if len(parts) == 1:
+        return parts[0]
     none = bound.q.new_zeros(bound.shape.b, bound.shape.h, 0, dtype=bound.dtype)
     both = [(none, none), *((part.peak, part.logsum) for part in parts)]
     peak, logsum = (torch.cat(one, dim=-1) for one in zip(*both, strict=True))

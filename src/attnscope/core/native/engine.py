@@ -46,6 +46,8 @@ class Native:
         if stop <= start:
             return []
         seen, heads = bound.visible, bound.shape.b * bound.shape.h
+        if (stop - start) * (heads * seen.lo.shape[-1] * bound.shape.tk + 1) < CELLS:
+            return [slice(start, stop)]  # however much is visible: looking costs more than a short call
         wide = (seen.hi - seen.lo)[:, :, start:stop].clamp(min=0).sum(dim=-1)  # (b|1 h|1 r)
         cells = (wide.double().mean(dim=(0, 1)) * heads + 1).cumsum(0)
         which = (cells / CELLS).long()
