@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from torch import Tensor
 
-from attnscope.recording import load
+from attnscope.recording import load, room
 from attnscope.recording.ondisk import OnDisk
 
 if TYPE_CHECKING:
@@ -288,6 +289,15 @@ def test_several_texts_are_runs_of_one_recording(say: Say, folder: Path, tmp_pat
     again = load(tmp_path / "many")
     assert [run.places[0]["decoder"].generated for run in again.runs] == [12, 5]
     assert [site.tq for run in again.runs for site in run.sites] == [14, 14, 7, 7]
+
+
+@pytest.mark.parametrize("words", [["--keep", "summary"], ["--heads", "0,2"], ["--generate", "12"], []])
+def test_how_much_it_takes_is_said_before(words: list[str], say: Say, folder: Path, tmp_path: Path) -> None:
+    texts = ["--text", "ROMEO: light, the light", "--text", "ROMEO"]
+    said = say("record", folder, *texts, *words, "-o", tmp_path / "look")
+    about = re.match(r"About ([0-9.]+) KB; ", said.err)
+    assert about, said.err
+    assert float(about[1]) * 2**10 == pytest.approx(room.taken(tmp_path / "look"), rel=0.07)
 
 
 def test_texts_that_do_not_go_together_are_refused(say: Say, folder: Path, tmp_path: Path) -> None:

@@ -41,6 +41,10 @@ def _build(family: str, attention: str) -> nn.Module:
     gpt2 = {"vocab_size": 101, "n_embd": 48, "n_layer": 2, "n_head": 6, "bos_token_id": 1, "eos_token_id": 2}
     experts = {"sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}
     experts_of = {"num_local_experts": 2, "num_experts_per_tok": 1, "intermediate_size_mlp": 64}
+    latent = {
+        "q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6,
+        "num_key_value_heads": 6, "first_k_dense_replace": 2,
+    }  # fmt: skip
     chunks = {"attention_chunk_size": 8, "no_rope_layers": [1, 0], "use_qk_norm": False}
     families: dict[str, tuple[type, Any]] = {
         "llama": (hf.LlamaForCausalLM, hf.LlamaConfig(**GROUPED)),
@@ -60,6 +64,7 @@ def _build(family: str, attention: str) -> nn.Module:
         ),
         "llama4": (hf.Llama4ForCausalLM, hf.Llama4TextConfig(**GROUPED, **experts_of, **chunks)),
         "gpt-oss": (hf.GptOssForCausalLM, hf.GptOssConfig(**GROUPED, **experts)),
+        "deepseek": (hf.DeepseekV3ForCausalLM, hf.DeepseekV3Config(**SIZES, **latent)),
         "gpt2": (hf.GPT2LMHeadModel, hf.GPT2Config(**gpt2)),
         "bart": (hf.BartForConditionalGeneration, hf.BartConfig(**bart)),
         "bert": (hf.BertModel, hf.BertConfig(**SIZES)),

@@ -14,7 +14,7 @@ import torch
 from safetensors import safe_open
 
 from attnscope.errors import NotKept, RecordingError
-from attnscope.recording import Recording, Site, folders, load, packing, sheet, writing
+from attnscope.recording import Recording, Site, folders, load, overview, packing, sheet, writing
 from attnscope.recording.ondisk import KINDS
 
 MakeSite = Callable[..., Site]
@@ -307,3 +307,17 @@ def test_a_summary_written_before_there_was_a_mass_by_distance_is_read(make_site
     del tensors["summary.entropy"]
     with pytest.raises(KeyError, match=r"summary\.entropy"):
         packing.unpack_record(KINDS, "Summary", plain, "summary", tensors.__getitem__, tensors)
+
+
+@pytest.mark.parametrize("keep", ["summary", "qk", "qkv", "all"])
+def test_what_a_site_takes_is_known_before_the_sums_of_its_blocks_are_made(
+    keep: str, make_site: MakeSite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        overview, "SIDE", 12
+    )  # so that this site's grid is too large for a picture of its own
+    site = make_site(keep=keep)
+    sheet.write_site(overview.with_overview(site), tmp_path / "site")
+    written = (tmp_path / "site").stat().st_size
+    mask, certificate, names = 2 * site.tq * 4, 9 * site.batch * site.heads * 8, 34 * 110
+    assert 0 < written - sheet.size_of(site) < mask + certificate + names

@@ -156,12 +156,16 @@ def _say_room(
     """Say how much will be written and how much the disk holds. Raises NoRoom where that is too little."""
     from attnscope.listen.collect import Wanted
     from attnscope.listen.expected import expected_bytes
+    from attnscope.recording.footprint import PLACE
     from attnscope.recording.room import free_at, need, size
 
     keep, layers, heads = kept
     wanted = Wanted(keep, None if layers is None else frozenset(layers), heads)
-    tokens = sum(len(one.tokens) + written for one in texts)
-    about = expected_bytes(subject.module, 1, tokens, wanted)
+    about: int | None = 0
+    for one in texts:
+        tokens = len(one.tokens) + written
+        own = expected_bytes(subject.module, 1, tokens, wanted)
+        about = None if own is None or about is None else about + own + tokens * PLACE
     if about is not None:
         need(folder, about)
     said = "How much this takes is not known beforehand" if about is None else f"About {size(about)}"

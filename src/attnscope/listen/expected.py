@@ -16,25 +16,19 @@ from torch import nn
 from attnscope.listen.collect import KEEPS, Wanted
 from attnscope.listen.naming import own_number
 from attnscope.listen.silent import LOOKS_LIKE_ATTENTION, without_softmax
+from attnscope.recording.footprint import Extent, bytes_of_site
 from attnscope.recording.recording import Tokens
 from attnscope.recording.room import free_at, need, size
 from attnscope.recording.site import Site
 from attnscope.recording.writing import Partial
 
-NORMALISER, LENGTH, SPAN = 2 * 4, 4, 2 * 4
-"""Bytes of a row: of each head its peak, logsum, and its key's length of value; once, the ends of what it
-sees.
-"""
-
-SUMMED = 7 * 4 + 8 + 8 * (4 + 8) + 2 * 4
-"""Bytes of a row of a head in a summary: seven numbers, one key, the 8 largest weights with their keys; and
-of its key, two numbers.
-"""
-
 
 def expected_bytes(model: nn.Module, batch: int, tokens: int, wanted: Wanted) -> int | None:
     """About how many bytes a forward over so many tokens takes when it is recorded, from the sizes in the
     model's config; None where they do not say it (an encoder beside a decoder, a config of other names).
+
+    Counted is what comes from a kernel or an eager function: of layers that let their scores alone be heard,
+    and of rows that see keys in several spans, it is not known beforehand.
     """
     config: Any = getattr(model, "config", None)
     if hasattr(config, "get_text_config"):
@@ -44,19 +38,20 @@ def expected_bytes(model: nn.Module, batch: int, tokens: int, wanted: Wanted) ->
     width = _number(config, "hidden_size", "d_model")
     if not (layers and heads and width) or getattr(config, "is_encoder_decoder", False):
         return None
-    d = _number(config, "head_dim") or width // heads
-    key_heads = _number(config, "num_key_value_heads") or heads
-    layers = min(layers, sum(map(_mixes, _innermost(model))) or layers)
-    if wanted.layers is not None:
-        layers = min(layers, len(wanted.layers))
     if isinstance(wanted.heads, Mapping):
         return None
+    d = _number(config, "qk_head_dim", "head_dim") or width // heads
+    key_heads = _key_heads(config) or heads
+    if _number(config, "num_hidden_groups") is None:  # of ALBERT, whose layers share their modules
+        layers = min(layers, sum(map(_mixes, _innermost(model))) or layers)
+    if wanted.layers is not None:
+        layers = min(layers, len(wanted.layers))
     if wanted.heads is not None:
         heads = key_heads = len(wanted.heads)
+    dv = _number(config, "v_head_dim") or d
     item = next((parameter.dtype.itemsize for parameter in model.parameters()), 4)
-    kept = sum(heads if name in ("q", "out") else key_heads for name in KEEPS[wanted.keep]) * d * item
-    row = kept + heads * (NORMALISER + LENGTH + (SUMMED if wanted.keep == "summary" else 0)) + SPAN
-    return layers * batch * tokens * row
+    extent = Extent(batch, heads, key_heads, tokens, tokens, d, dv, item)
+    return layers * bytes_of_site(extent, KEEPS[wanted.keep])
 
 
 def check_room(path: Path, model: nn.Module, tokens: Tokens | None, wanted: Wanted) -> None:
@@ -132,6 +127,13 @@ def _number(config: Any, *names: str) -> int | None:
     """The first of these fields that is a whole number."""
     found = (getattr(config, name, None) for name in names)
     return next((one for one in found if isinstance(one, int) and not isinstance(one, bool)), None)
+
+
+def _key_heads(config: Any) -> int | None:
+    """The heads of keys and values, where the config says that they are others than those of queries."""
+    if getattr(config, "multi_query", False) and not getattr(config, "new_decoder_architecture", False):
+        return 1
+    return _number(config, "num_key_value_heads", "num_kv_heads")
 
 
 def _innermost(model: nn.Module) -> list[nn.Module]:

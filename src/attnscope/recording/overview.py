@@ -18,15 +18,21 @@ def block_of(tq: int, tk: int) -> int | None:
     return step if step > 1 else None
 
 
-def with_overview(site: Site) -> Site:
-    """The site with its summary, blocks included; as it is where it has one, where its grid is small enough
-    to be made at sight, and where q and k were not kept.
+def lacking(site: Site) -> int | None:
+    """The block of the summary that a site is yet to get when it is written. None where it has one, where its
+    grid is small enough to be made at sight, and where q and k were not kept.
     """
-    shelf, block = site.shelf, block_of(site.tq, site.tk)
+    shelf = site.shelf
     known = shelf.summary is not None and shelf.summary.block_max is not None
-    kept = {name: x for name in ("q", "k", "v", "out") if (x := shelf.tensor(name)) is not None}
-    if block is None or known or not {"q", "k"} <= set(kept):
+    return block_of(site.tq, site.tk) if not known and {"q", "k"} <= shelf.names else None
+
+
+def with_overview(site: Site) -> Site:
+    """The site with its summary, blocks included; as it is where it lacks none."""
+    shelf, block = site.shelf, lacking(site)
+    if block is None:
         return site
+    kept = {name: x for name in ("q", "k", "v", "out") if (x := shelf.tensor(name)) is not None}
     summary = summarize(site.q, site.k, site.scoring, normaliser=site.normaliser, block=block)
     own = InMemory(kept, site.scoring, site.normaliser, site.certificate, summary, site.calls, shelf.lengths)
     return replace(site, shelf=own)

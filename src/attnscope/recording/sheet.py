@@ -17,8 +17,10 @@ from typing import Any
 from torch import Tensor
 
 from attnscope.recording.calls import order_of
+from attnscope.recording.footprint import Extent, bytes_of_summary
 from attnscope.recording.header import NAMES
 from attnscope.recording.ondisk import OnDisk
+from attnscope.recording.overview import lacking
 from attnscope.recording.packing import ALIGNED, Tensors, pack_calls, pack_record, pack_scoring
 from attnscope.recording.site import Site
 from attnscope.recording.strips import bytes_of
@@ -54,14 +56,21 @@ def write_site(site: Site, path: Path) -> dict[str, Any]:
 
 
 def size_of(site: Site) -> int:
-    """About how many bytes a site's file takes: its tensors, the mask left out."""
+    """About how many bytes a site's file takes: its tensors, the overview it is yet to get included, the mask
+    left out.
+    """
     if isinstance(site.shelf, OnDisk):
         return site.shelf.size
     held = [site.shelf.tensor(name) for name in ("q", "k", "v", "out")]
     rows = [site.normaliser.peak, site.normaliser.logsum]
     sums = [] if site.shelf.summary is None else pack_record(site.shelf.summary, "")[0].values()
-    every = (*held, *rows, *sums, site.lengths.values)
-    return sum(x.numel() * x.dtype.itemsize for x in every if x is not None)
+    every = [x for x in (*held, *rows, *sums, site.lengths.values) if x is not None]
+    count, block = sum(x.numel() * x.dtype.itemsize for x in every), lacking(site)
+    if block is None:
+        return count
+    kept, item = site.normaliser.peak.shape[1], site.normaliser.peak.dtype.itemsize
+    extent = Extent(site.batch, kept, kept, site.tq, site.tk, site.d or 0, site.dv, item)
+    return count + bytes_of_summary(extent, block)
 
 
 def _parts(tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
