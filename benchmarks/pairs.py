@@ -32,8 +32,7 @@ def in_pairs(
     least: seconds for which each way is called again and again in its turn; the times are those of one call.
     """
     ours(), theirs()
-    calls = 1 + int(least / min(_seconds(ours), _seconds(theirs)))
-    pairs = [(_seconds(ours, calls), _seconds(theirs, calls)) for _ in range(rounds)]
+    pairs = [(_seconds(ours, least), _seconds(theirs, least)) for _ in range(rounds)]
     ratios = [one / two for one, two in pairs]
     one, two = (statistics.median(column) for column in zip(*pairs, strict=True))
     return Timed(one, two, statistics.median(ratios), min(ratios), max(ratios))
@@ -64,11 +63,12 @@ def _told(seconds: float) -> str:
     return f"{seconds:8.3f} s" if seconds >= 0.1 else f"{1000 * seconds:7.2f} ms"
 
 
-def _seconds(work: Callable[[], object], calls: int = 1) -> float:
-    begun = time.perf_counter()
-    for _ in range(calls):
+def _seconds(work: Callable[[], object], least: float) -> float:
+    begun, calls, passed = time.perf_counter(), 0, 0.0
+    while not calls or passed < least:
         work()
-    return (time.perf_counter() - begun) / calls
+        calls, passed = calls + 1, time.perf_counter() - begun
+    return passed / calls
 
 
 def _child(module: str, way: str) -> None:

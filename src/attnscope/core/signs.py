@@ -23,19 +23,22 @@ def signs_of(even: Float[Tensor, "hk dv"], count: int, *, seed: int) -> Float[Te
     return signs.to(even.device, torch.float64) * even[:, None].double()
 
 
-def projected(x: Tensor, signs: Tensor) -> tuple[Probed, Rows]:
-    """x (b h t d) on vectors (h n d), (b h t n), and |x * a vector|, (b h t): the same for all, which differ
-    in signs alone. In float64, where a sum of d numbers costs no digit.
-    """
-    parts = []
-    for head in range(x.shape[1]):  # one at a time: O(T) memory
-        wide = x[:, head].double()
-        parts.append((wide @ signs[head].mT, (wide * signs[head, :1]).norm(dim=-1)))
-    if not parts:
-        none = x.new_zeros(*x.shape[:3], signs.shape[1], dtype=torch.float64)
-        return none, none.sum(dim=-1)
-    on_signs, length = zip(*parts, strict=True)
-    return torch.stack(on_signs, dim=1), torch.stack(length, dim=1)
+def projected(x: Tensor, signs: Tensor) -> Probed:
+    """x (b h t d) on vectors (h n d), in float64, where a sum of d numbers costs no digit."""
+    heads = range(x.shape[1])  # one at a time: O(T) memory
+    parts = [x[:, head].double() @ signs[head].mT for head in heads]
+    return torch.stack(parts, dim=1) if parts else _none(x).expand(-1, -1, -1, signs.shape[1])
+
+
+def length_of(x: Tensor, signs: Tensor) -> Rows:
+    """|x * a vector| of x (b h t d), in float64: the same for all (h n d), which differ in signs alone."""
+    heads = range(x.shape[1])
+    parts = [(x[:, head].double() * signs[head, :1]).norm(dim=-1) for head in heads]
+    return torch.stack(parts, dim=1) if parts else _none(x)[..., 0]
+
+
+def _none(x: Tensor) -> Tensor:
+    return x.new_zeros(*x.shape[:3], 1, dtype=torch.float64)
 
 
 def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:
