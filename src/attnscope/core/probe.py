@@ -12,12 +12,11 @@ from dataclasses import dataclass, fields
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.linalg import vector_norm
 
 from attnscope.core.arithmetic import ROUNDING
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
-from attnscope.core.signs import PROBES, Probed, evening_of, length_of, projected, signs_of, unit_of
+from attnscope.core.signs import PROBES, Probed, evening_of, lengths, projected, signs_of, unit_of
 from attnscope.core.tile import Normaliser, Weighed
 from attnscope.errors import ShapeError
 from attnscope.shapes import Block, Out, Rows, Value
@@ -187,18 +186,19 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
     finite = u.isfinite()
     u = u.where(finite & looked_at[..., None], 0.0)
     unit = unit_of(u.abs().amax(dim=-1))  # (b hk 1)
-    length = vector_norm(bound.k, dim=-1, dtype=torch.float64).nan_to_num(0.0, 0.0, 0.0) * looked_at
+    length = lengths(bound.k).nan_to_num_(0.0, 0.0, 0.0) * looked_at
     longest = unit_of(length)
     of_head = (unit.repeat_interleave(group, dim=1), longest.repeat_interleave(group, dim=1))  # (b h 1) each
-    signs = signs.repeat_interleave(group, dim=0)  # (h n dv)
+    signs_of_head = signs.repeat_interleave(group, dim=0)
+    of_rows = lengths(out, signs_of_head[:, 0])  # the same on all vectors, which differ in signs alone
     smallest = torch.finfo(out.dtype).smallest_normal * torch.finfo(out.dtype).eps
-    even_of_head = vector_norm(even, dim=-1).repeat_interleave(group)[:, None]  # (h 1)
-    reach = vector_norm(bound.q, dim=-1, dtype=torch.float64) * abs(bound.scale) * of_head[1]
+    even_of_head = even.norm(dim=-1).repeat_interleave(group)[:, None]  # (h 1)
+    reach = lengths(bound.q) * abs(bound.scale) * of_head[1]
     return Probe(
         along_keys=_along_keys(u / unit[..., None], length / longest).to(bound.dtype),
         lost=None if bool(finite.all()) else ~finite.all(dim=-1),
-        on_signs=projected(out, signs) / of_head[0][..., None],
-        length=length_of(out, signs) / of_head[0],
+        on_signs=projected(out, signs_of_head) / of_head[0][..., None],
+        length=of_rows / of_head[0],
         asked=reach.square(),
         dtype=coarsest,
         computed_in=bound.dtype if exact else torch.float32,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.linalg import vector_norm
 
 from attnscope.shapes import Out, Rows
 
@@ -14,6 +15,9 @@ Probed = Float[Tensor, "b h tq n"]
 
 PROBES = {torch.float64: 1, torch.float32: 1, torch.bfloat16: 4, torch.float16: 4}
 """How many vectors of signs: where a model rounds coarsely, several see what one would lose in rounding."""
+
+PIECE = 2**16
+"""Numbers that are held in float64 at a time."""
 
 
 def signs_of(even: Float[Tensor, "hk dv"], count: int, *, seed: int) -> Float[Tensor, "hk n dv"]:
@@ -24,21 +28,25 @@ def signs_of(even: Float[Tensor, "hk dv"], count: int, *, seed: int) -> Float[Te
 
 
 def projected(x: Tensor, signs: Tensor) -> Probed:
-    """x (b h t d) on vectors (h n d), in float64, where a sum of d numbers costs no digit."""
-    heads = range(x.shape[1])  # one at a time: O(T) memory
-    parts = [x[:, head].double() @ signs[head].mT for head in heads]
-    return torch.stack(parts, dim=1) if parts else _none(x).expand(-1, -1, -1, signs.shape[1])
+    """x (b h t d) on vectors (h n d): (b h t n). In float64, where a sum of d numbers costs no digit."""
+    found = torch.empty(*x.shape[:3], signs.shape[1], dtype=torch.float64, device=x.device)
+    columns = signs.mT.expand(x.shape[0], -1, -1, -1)
+    for rows, wide in _pieces(x):
+        found[:, :, rows] = wide @ columns
+    return found
 
 
-def length_of(x: Tensor, signs: Tensor) -> Rows:
-    """|x * a vector| of x (b h t d), in float64: the same for all (h n d), which differ in signs alone."""
-    heads = range(x.shape[1])
-    parts = [(x[:, head].double() * signs[head, :1]).norm(dim=-1) for head in heads]
-    return torch.stack(parts, dim=1) if parts else _none(x)[..., 0]
-
-
-def _none(x: Tensor) -> Tensor:
-    return x.new_zeros(*x.shape[:3], 1, dtype=torch.float64)
+def lengths(x: Tensor, factors: Float[Tensor, "h d"] | None = None) -> Rows:
+    """The length of each row of x (b h t d), each place times its factor where such are given: (b h t), in
+    float64, which has room for the squares.
+    """
+    found = torch.empty(x.shape[:3], dtype=torch.float64, device=x.device)
+    once = torch.ones(x.shape[1], x.shape[-1], dtype=torch.float64, device=x.device)
+    columns = (once if factors is None else factors.square())[None, :, :, None]
+    columns = columns.expand(x.shape[0], -1, -1, -1)
+    for rows, wide in _pieces(x):
+        found[:, :, rows] = (wide.square_() @ columns)[..., 0]
+    return found.sqrt_()
 
 
 def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:
@@ -46,12 +54,36 @@ def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:
 
     A place that is large in every row is rounded coarsely, and would drown what the small ones can tell.
     """
-    b, h, tq, dv = out.shape
-    clean = out.nan_to_num(0.0, 0.0, 0.0).reshape(b, key_heads, h // max(key_heads, 1) * tq, dv)
-    size = vector_norm(clean, dim=(0, 2), dtype=torch.float64)
+    b, h, _, dv = out.shape
+    squares = _squares(out, clean=False)  # (b h dv)
+    if not bool(squares.isfinite().all()):
+        squares = _squares(out, clean=True)
+    size = squares.view(b, key_heads, h // max(key_heads, 1), dv).sum(dim=(0, 2)).sqrt()
     size = size + size.mean(dim=-1, keepdim=True) / 8
     even: Tensor = (size.mean(dim=-1, keepdim=True) / size).where(size > 0, 1.0)
     return even
+
+
+def _squares(x: Tensor, *, clean: bool) -> Tensor:
+    """The squares of x (b h t d) summed over rows, (b h d) in float64; clean: of finite numbers alone."""
+    total = torch.zeros(*x.shape[:2], x.shape[-1], dtype=torch.float64, device=x.device)
+    for _, wide in _pieces(x):
+        total += (wide.nan_to_num_(0.0, 0.0, 0.0) if clean else wide).square_().sum(dim=2)
+    return total
+
+
+def _pieces(x: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """x (b h t d) in float64, so few rows of all heads at a time that they stay in the cache; each piece is
+    in the memory of the one before.
+    """
+    b, h, t, d = x.shape
+    cells = PIECE if x.device.type == "cpu" else 64 * PIECE
+    step = max(1, min(t, cells // max(1, b * h * d)))
+    room = torch.empty(b * h * step * d, dtype=torch.float64, device=x.device)
+    for first in range(0, t, step):
+        rows = slice(first, min(first + step, t))
+        wide = room[: b * h * (rows.stop - first) * d].view(b, h, -1, d) if b * h * d else None
+        yield rows, x[:, :, rows].double() if wide is None else wide.copy_(x[:, :, rows])
 
 
 def unit_of(sizes: Tensor) -> Tensor:
