@@ -48,6 +48,7 @@ def page(table: HeadTable, browser: Browser, tmp_path: Path) -> Iterator[Page]:
 
 
 def first_column(page: Page) -> list[str]:
+    page.wait_for_selector("main[aria-busy=false]")
     return page.locator("#rows tbody th").all_inner_texts()
 
 
@@ -88,6 +89,13 @@ def test_a_class_narrows_the_table_and_the_scatter(page: Page, table: HeadTable)
     page.locator("#scatter select").first.select_option("entropy")
     expect(page.locator("#scatter circle")).to_have_count(len(named))
     assert "y=entropy" in page.url
+
+
+def test_the_keys_of_a_file_are_told_and_none_copies_a_link(page: Page) -> None:
+    page.keyboard.press("?")
+    told = page.locator("dialog").inner_text()
+    assert "choose the head" in told and "light or dark" in told
+    assert "copy" not in told and "best text" not in told
 
 
 def test_a_phone_and_the_dark_have_no_sideways_scroll_of_the_page(page: Page) -> None:

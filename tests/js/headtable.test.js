@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EMPTY, NONE, bestText, columnsOf, counts, filtered, format, parse, reach, shown, sorted } from '../../src/attnscope/web/static/js/pure/heads/table.js'
+import { EMPTY, NONE, bestText, columnsOf, counts, filtered, reach, shown, sorted } from '../../src/attnscope/web/static/js/pure/heads/table.js'
 
 const score = (value, texts = []) => ({ value, uniform: 0.1, shuffled: null, spread: null, low: null, high: null, texts, reason: value === null ? 'why' : '' })
 const head = (site, number, sink, classes = []) => ({ site, name: 'a', order: 0, layer: site, head: number, kind: 'self', stack: 'decoder', classes, scores: { sink: score(sink), entropy: score(sink === null ? null : 4 * sink), previous_token: score(0.2), induction_stripe: score(0.3), duplicate_token: score(0.1) } })
@@ -20,13 +20,6 @@ test('a head of two classes is found under both, and no class is one of them', (
   assert.deepEqual(names(filtered(heads, 'first token')), ['1.0'])
   assert.deepEqual(names(filtered(heads, NONE)), ['0.1', '1.1'])
   assert.deepEqual([...counts(heads, survey.classes)], [['local', 2], ['first token', 1], [NONE, 2]])
-})
-
-test('every state comes back from its own link, and an old link still opens', () => {
-  const states = [EMPTY, { ...EMPTY, sort: 'sink', up: false, only: 'first token', x: 'entropy', y: 'sink', chosen: '1.0' }, { ...EMPTY, sort: 'sink', up: true }, { ...EMPTY, up: false }, { ...EMPTY, only: NONE }]
-  for (const state of states) assert.deepEqual(parse(format(state), survey), state)
-  assert.equal(format(EMPTY), '')
-  assert.deepEqual(parse('#sort=charm&class=x&head=9.9&x=', survey), { ...EMPTY, up: false })
 })
 
 test('the columns are the main ones and those that are spoken of', () => {

@@ -7,18 +7,15 @@ the module's text. The file carries a policy of its own that forbids every reque
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from attnscope.errors import LessonError
 from attnscope.files import home_made, make_folder, reading, write_whole
 from attnscope.lesson import SECTIONS
+from attnscope.web.alone import hashed, json_text
 from attnscope.web.modules import imports, reached
 from attnscope.web.pages import walk_page
 from attnscope.web.statics import read
@@ -116,18 +113,8 @@ def _data(progress: Progress | None) -> Iterator[str]:
         progress("", len(SECTIONS), len(SECTIONS))
 
 
-def json_text(value: Any) -> str:
-    """Return JSON that cannot end the element it stands in, nor begin a comment there."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
 def _quoted(text: str) -> str:
     return quote(text, safe=" !$&'()*+,-./:;=?@_~[]{}|^`")
-
-
-def hashed(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _refuse_foreign(path: Path) -> None:

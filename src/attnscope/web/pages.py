@@ -47,7 +47,9 @@ def _with_bar(name: str, text: str) -> str:
     """Put in the top bar, which a page tells what it has of its own in it: `<!-- bar: OWN -->`."""
 
     def bar(own: re.Match[str]) -> str:
-        parts = {"home": name if name == "walk" else "explore", "own": own[1], "pages": _links(name)}
+        home = name if name == "walk" else "explore"
+        buttons = read("buttons.html").strip()
+        parts = {"home": home, "own": own[1], "pages": _links(name), "buttons": buttons}
         made = read("bar.html").strip()
         for place, words in parts.items():
             made = made.replace(f"<!-- {place} -->", words)

@@ -1,35 +1,28 @@
 """A recording as one HTML page that needs no server, no network and no other file: for a notebook, a disk, a
 mail.
 
-It is drawn by the views of the page Explore. The page's policy forbids every request, and what stands in it
-is its style, one script, and its numbers as JSON.
+It is drawn by the views of the page Explore.
 """
 
 from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Literal
 
 from attnscope.models import Look, look_of
 from attnscope.recording import Recording
 from attnscope.recording.manifest import libraries
 from attnscope.recording.refusals import not_measured
-from attnscope.web.bundle import bundled, styles
-from attnscope.web.export import hashed, json_text
+from attnscope.web.alone import alone
 from attnscope.web.held import Asked, Held, held
-from attnscope.web.statics import read
 
 LIMIT = 5_000_000
 """Bytes of a page, where nothing else is said."""
 
 Theme = Literal["light", "dark"]
 
-_SHEETS = [
-    f"css/{name}.css" for name in ("tokens", "base", "heads", "receipt", "explore", "heatmap", "shown")
-]
-_SCRIPT = "js/shown.js"
+_SHEETS = ("tokens", "base", "heads", "receipt", "explore", "heatmap", "shown")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,21 +99,5 @@ def _pictures(recording: Recording, found: Held) -> dict[str, str]:
 
 
 def _page(data: dict[str, Any], look: Look, left: str) -> str:
-    style, script = styles(*_SHEETS), bundled(_SCRIPT)
-    policy = (
-        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
     made = ", ".join(f"{name} {version}" for name, version in libraries().items())
-    text = read("shown.html")
-    for place, content in (
-        ("policy", escape(policy)),
-        ("title", escape(look.description.label)),
-        ("left", escape(left)),
-        ("made", escape(made)),
-        ("style", style),
-        ("data", json_text(data)),
-        ("script", script),
-    ):
-        text = text.replace(f"<!-- {place} -->", content, 1)
-    return text
+    return alone("shown", _SHEETS, data, title=look.description.label, left=left, made=made)

@@ -1,36 +1,27 @@
-// The right end of the top bar, the same on every page: copy the link, light or dark, the keys.
+// What the top bar has beside light or dark and the keys: the link to copy, and links to other pages that take along what is looked at.
 
-import { put, say } from './dom.js'
+import { part, put, say } from './dom.js'
 import { carried } from './pure/spelling.js'
 import * as dialogs from './views/dialogs.js'
 
-/** @param {string} id */
-const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
-
-/**
- * @param {{link: () => string, theme: () => void, keys: () => import("./pure/keyboard.js").KeyList}} on
- *   link: the whole address of this view; theme: turns light to dark and back; keys: what the dialog lists
- */
-export function mountBar(on) {
+/** @param {() => string} link the whole address of this view @returns {() => Promise<void>} copies it */
+export function mountBar(link) {
   async function copy() {
-    const link = on.link()
+    const text = link()
     const button = part('copy')
     try {
-      await navigator.clipboard.writeText(link)
+      await navigator.clipboard.writeText(text)
       put(button, 'Copied')
       say(part('live'), 'Link copied')
       setTimeout(() => put(button, 'Copy link'), 1400)
     } catch {
-      dialogs.showText('Link to this view', link)
+      dialogs.showText('Link to this view', text)
     }
   }
-  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('nav a[data-carry]'))) {
-    const aim = () => (link.href = link.dataset.carry + carried(new URL(on.link()).search))
-    for (const name of ['pointerdown', 'focus', 'click']) link.addEventListener(name, aim)
+  for (const other of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('nav a[data-carry]'))) {
+    const aim = () => (other.href = other.dataset.carry + carried(new URL(link()).search))
+    for (const name of ['pointerdown', 'focus', 'click']) other.addEventListener(name, aim)
   }
-  const showKeys = () => dialogs.showKeys(on.keys())
   part('copy').addEventListener('click', copy)
-  part('theme').addEventListener('click', on.theme)
-  part('keys').addEventListener('click', showKeys)
-  return { copy, theme: on.theme, keys: showKeys }
+  return copy
 }

@@ -1,38 +1,36 @@
-// What all pages with a state share: the state in the address, the bar, numbers fetched once, drawing at most once a frame, and Save.
+// What all pages of the app share beside the frame: the state in the address, the bar, numbers fetched once, and Save.
 
 import { mountBar } from './bar.js'
-import { attr } from './dom.js'
+import { Frame } from './frame.js'
 import { createHistory } from './history.js'
-import { look, onSystemTheme } from './look.js'
-import { sharedShortcut } from './pure/keyboard.js'
 import { createStore } from './store.js'
-import * as dialogs from './views/dialogs.js'
 import { showSave } from './views/save.js'
 
-/** @typedef {{theme: "light"|"dark"|null}} Themed */
-/** Where a key went down. @typedef {{target: HTMLElement|null, typing: boolean}} Where */
+/** @typedef {import("./frame.js").Themed} Themed */
 
-/** @param {string} id */
-export const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
-
-const MAIN = /** @type {HTMLElement} */ (document.querySelector('main'))
-const SAVE = /** @type {HTMLButtonElement} */ (part('save'))
+const SAVE = /** @type {HTMLButtonElement|null} */ (document.getElementById('save'))
 
 /**
- * A page says how its address is spelled and which keys it has, draws (drawNow), acts on keys (press), and says what Save hands out (file).
+ * A page says how its address is spelled and which keys it has, and what Save hands out (file).
  * @template {Themed} State
+ * @extends {Frame<State>}
  */
-export class Base {
-  drawing = 0
-
+export class Base extends Frame {
   /** @param {{parse: (search: string) => State, format: (state: State) => string}} spelling @param {import("./pure/keyboard.js").KeyList} keys */
   constructor(spelling, keys) {
+    super(spelling.parse(location.search))
+    this.listed = keys
     this.history = createHistory(spelling, (state) => this.went(state))
-    this.state = this.history.read()
-    this.look = look(this.state.theme)
     this.store = createStore(() => this.draw())
-    this.bar = mountBar({ link: () => this.link(), theme: () => this.theme(), keys: () => keys })
-    this.listen()
+    this.copy = mountBar(() => this.link())
+    SAVE?.addEventListener('click', () => {
+      const file = this.file()
+      if (file) showSave(file)
+    })
+  }
+
+  keys() {
+    return this.listed
   }
 
   /** Back or forward. @param {State} state */
@@ -48,42 +46,19 @@ export class Base {
     this.draw()
   }
 
-  /** Draws once before the next frame, however often it is asked for. */
-  draw() {
-    if (this.drawing) return
-    attr(MAIN, 'aria-busy', true)
-    this.drawing = requestAnimationFrame(() => this.drawn())
-  }
-
-  /** Draws what waits for the next frame. */
   drawn() {
-    cancelAnimationFrame(this.drawing)
-    this.drawing = 0
-    this.drawNow()
-    SAVE.disabled = !this.file()
-    if (!this.drawing) attr(MAIN, 'aria-busy', this.busy())
+    super.drawn()
+    if (SAVE) SAVE.disabled = !this.file()
   }
-
-  drawNow() {}
 
   /** What Save hands out now; null where there is nothing yet. @returns {import("./views/save.js").Saved|null} */
   file() {
     return null
   }
 
-  /** Whether anything is on its way. @returns {boolean} */
+  /** @returns {boolean} */
   busy() {
     return this.store.awaited() > 0
-  }
-
-  theme() {
-    this.change(/** @type {Partial<State>} */ ({ theme: this.look.dark ? 'light' : 'dark' }), 'theme')
-    this.relook()
-  }
-
-  relook() {
-    this.look = look(this.state.theme)
-    this.draw()
   }
 
   link() {
@@ -91,29 +66,10 @@ export class Base {
     return location.href
   }
 
-  listen() {
-    onSystemTheme(() => this.relook())
-    SAVE.addEventListener('click', () => {
-      const file = this.file()
-      if (file) showSave(file)
-    })
-    addEventListener('keydown', () => this.drawing && this.drawn(), { capture: true }) // a key goes on from where the last one led
-    addEventListener('keydown', (event) => {
-      const target = event.target instanceof HTMLElement ? event.target : null
-      const typing = target?.matches('textarea, input:not([type=checkbox]), select') ?? false
-      if (!dialogs.open() && (this.shared(event, typing) || this.press(event, { target, typing }))) event.preventDefault()
-    })
-  }
-
-  /** @param {KeyboardEvent} event @param {boolean} typing @returns {boolean} whether the key did what it does on every page */
-  shared(event, typing) {
-    const action = sharedShortcut(event, typing)
-    if (action) this.bar[action]()
-    return action !== null
-  }
-
-  /** @param {KeyboardEvent} _event @param {Where} _where @returns {boolean} whether the key did anything */
-  press(_event, _where) {
-    return false
+  /** @param {import("./pure/keyboard.js").Shared|null} action @returns {boolean} */
+  shared(action) {
+    if (action !== 'copy') return super.shared(action)
+    this.copy()
+    return true
   }
 }

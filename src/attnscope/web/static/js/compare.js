@@ -1,9 +1,9 @@
 // The page Compare: two runs, their heads by how much they differ, and one head of each beside its difference.
 
 import * as api from './api.js'
-import { Base, part } from './base.js'
+import { Base } from './base.js'
 import { createComparing } from './comparing.js'
-import { say } from './dom.js'
+import { part, say } from './dom.js'
 import { COMPARE_KEYS } from './pure/comparekeys.js'
 import { ALIGNS, FILES, format, parse } from './pure/compare.js'
 import { createSession } from './session.js'
@@ -160,7 +160,7 @@ class Compare extends Base {
     return shown && { title: `layer ${shown.head.layer}, head ${shown.head.head} and its fellow`, forms: FILES, get: (/** @type {string} */ form) => api.comparedFile(shown.id, shown.at, form, state) }
   }
 
-  /** @param {KeyboardEvent} event @param {import("./base.js").Where} where */
+  /** @param {KeyboardEvent} event @param {import("./frame.js").Where} where */
   press({ key, ctrlKey, metaKey, altKey }, { typing }) {
     if (typing || ctrlKey || metaKey || altKey) return false
     const { align, scale, by } = this.state

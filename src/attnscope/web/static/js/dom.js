@@ -3,6 +3,9 @@
 /** @typedef {Node|string|number|null|undefined|false} Child */
 /** @typedef {Record<string, any>} Props */
 
+/** An element that the page is known to have. @param {string} id */
+export const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
+
 const SVG = 'http://www.w3.org/2000/svg'
 
 /**

@@ -1,64 +1,39 @@
 // The page Explore: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
-import { part } from './base.js'
-import { say } from './dom.js'
+import { part } from './dom.js'
+import { createLooking } from './looking.js'
 import { numbersOf, wordCellOf } from './numbers.js'
 import { Page } from './page.js'
 import { KEYS, shortcut } from './pure/keyboard.js'
 import { positionOf } from './pure/knockout.js'
 import { inTokens, inWords, isWords, WORDS } from './pure/words.js'
-import { headSaying, predictionAt, tokenSaying } from './pure/sayings.js'
+import { predictionAt } from './pure/sayings.js'
 import { calledOf, legendOf } from './pure/heads/classes.js'
 import { carried } from './pure/spelling.js'
-import { chooseToken, resolve, turn } from './pure/selection.js'
-import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
-import { address, isSite, siteOfGroup } from './pure/sites.js'
+import { resolve } from './pure/selection.js'
+import { address, isSite } from './pure/sites.js'
 import { format, parse } from './pure/urlstate.js'
-import * as dialogs from './views/dialogs.js'
-import { mount as mountHeads } from './views/heads.js'
 import { mount as mountKnockout } from './views/knockout.js'
 import { mount as mountNext } from './views/next.js'
-import { createPicture } from './views/picture.js'
 import { mount as mountReceipt } from './views/receipt.js'
 import { mount as mountText } from './views/textbox.js'
-import { mount as mountTokens } from './views/tokens.js'
 
-/** @typedef {import("./types.js").State} State @typedef {import("./types.js").Site} Site @typedef {import("./pure/sites.js").Row} Row */
-/** @typedef {import("./types.js").Way} Way @typedef {import("./types.js").ScaleName} ScaleName @typedef {import("./pure/selection.js").Selection} Selection */
+/** @typedef {import("./types.js").State} State @typedef {import("./types.js").Site} Site @typedef {import("./pure/selection.js").Selection} Selection */
 
 /** @extends {Page<State>} */
 class Explore extends Page {
-  /** @type {"token"|"head"|"cell"|null} what is to be announced once its numbers are here */ unsaid = null
   lastText = ''
   /** @type {{known: unknown, result: unknown, named: import("./views/heads.js").Named|null}} what the heads of this run are called */ names = { known: null, result: null, named: null }
   /** @type {import("./types.js").Knocked|null} what a knock-out told */ without = null
 
   constructor() {
     super({ parse, format }, KEYS)
-    const [draw, cancel, start] = [() => this.draw(), this.cancel, this.start]
+    const [cancel, start] = [this.cancel, this.start]
     this.start = (/** @type {string} */ model, /** @type {string} */ text) => start(model, text, this.state.words)
     this.text = mountText(part('panel-text'), { run: (model, text) => this.run(model, text), cancel })
-    this.tokens = mountTokens(part('panel-tokens'), {
-      choose: (side, token, how) => this.chooseToken(side, token, how),
-      turn: (way) => this.turn(way),
-      table: () => this.table(),
-      words: (words) => this.words(words),
-    })
     this.next = mountNext(part('panel-next'))
-    this.heads = mountHeads(part('panel-heads'), { choose: (row, head) => this.chooseHead(row, head), group: (group) => this.chooseGroup(group), open: () => this.picture.focus(), resize: draw })
-    this.picture = createPicture(part('panel-map'), {
-      chooseCell: (i, j, how) => this.chooseCell(i, j, how),
-      leave: () => this.heads.focus(),
-      scale: (scale) => this.change({ scale }, 'scale'),
-      hide: (hide) => this.change({ hide }, 'hide'),
-      values: (values) => this.change({ values }, 'values'),
-      chooseHead: (site, head) => [this.chooseHead({ kind: 'site', site, first: 0 }, head), requestAnimationFrame(() => this.heads.focus())], // the card's button goes away with the focus
-      offer: (text) => this.run(this.state.model ?? '', text),
-      again: () => this.again(),
-      cancel,
-      draw,
-    })
+    this.looking = createLooking(this, { words: (words) => this.words(words), offer: (text) => this.run(this.state.model ?? '', text), again: () => this.again(), cancel })
     this.receipt = mountReceipt(part('panel-receipt'))
     this.knockout = mountKnockout(part('panel-knockout'), (told) => {
       this.without = told
@@ -102,45 +77,6 @@ class Explore extends Page {
     this.start(this.state.model ?? '', this.state.text ?? '')
   }
 
-  /** A token of one side alone is looked from, or at: the way of looking follows. @param {import("./views/tokens.js").Side} side @param {number} token @param {"pointer"|"key"} how */
-  chooseToken(side, token, how) {
-    const { at, i, j } = this.selection()
-    const causal = isSite(at) && at.causal
-    this.unsaid = how === 'key' ? 'token' : null
-    if (side === 'rows') this.change({ i: token, way: 'at' }, 'token')
-    else if (side === 'columns') this.change({ j: token, way: 'by' }, 'token')
-    else this.change(chooseToken({ i, j }, this.state.way, token, causal), 'token')
-  }
-
-  /** @param {import("./types.js").Group} group */
-  chooseGroup(group) {
-    const { at, head } = this.selection()
-    const site = siteOfGroup(group, at?.layer ?? 0, this.result())
-    if (site) this.change({ ...address(site, this.result()), head: Math.min(head, site.heads - 1), i: null, j: null }, 'head')
-  }
-
-  /** @param {Way} way */
-  turn(way) {
-    if (way === this.state.way) return
-    this.unsaid = 'token'
-    const { at } = this.selection()
-    const same = !isSite(at) || at.rows === at.columns
-    this.change(same ? turn(this.selection(), this.state.way) : { way }, 'way')
-  }
-
-  /** @param {Row} row @param {number} head */
-  chooseHead(row, head) {
-    this.unsaid = 'head'
-    const place = row.kind === 'site' ? { ...address(row.site, this.result()), head: Math.min(head, row.site.heads - 1) } : { layer: row.missing.layer, site: null, head }
-    this.change(place, 'head')
-  }
-
-  /** @param {number} i @param {number} j @param {"pointer"|"key"} how */
-  chooseCell(i, j, how) {
-    this.unsaid = how === 'key' ? 'cell' : null
-    this.change({ i, j }, 'cell')
-  }
-
   /** @returns {Selection} */
   selection() {
     return resolve(inWords(this.state, this.result()), this.result())
@@ -153,7 +89,7 @@ class Explore extends Page {
     document.body.classList.toggle('blank', !session.run)
     if (session.run) this.drawRun(session.run)
     else this.drawNothing()
-    document.title = session.run ? `${this.picture.title()} · Explore · attnscope` : 'Explore · attnscope'
+    document.title = session.run ? `${this.looking.picture.title()} · Explore · attnscope` : 'Explore · attnscope'
   }
 
   /** A run that is over before one could read about it shows no progress. */
@@ -163,13 +99,13 @@ class Explore extends Page {
 
   drawNothing() {
     const { session, models, state } = this
-    this.tokens.clear()
-    this.heads.clear()
+    this.looking.tokens.clear()
+    this.looking.heads.clear()
     this.receipt.clear()
     this.knockout.clear()
     const model = models.find(({ id }) => id === state.model)
     this.next.clear(model?.unit ?? 'token')
-    this.picture.nothing({ problem: session.problem, progress: this.slow() ? session.progress : null, model, sample: this.sample })
+    this.looking.picture.nothing({ problem: session.problem, progress: this.slow() ? session.progress : null, model, sample: this.sample })
   }
 
   /** @param {import("./session.js").Run} run */
@@ -178,15 +114,12 @@ class Explore extends Page {
     const { at, head, i, j } = this.selection()
     const site = isSite(at) ? at : null
     const second = state.values && !state.words ? this.store.get(`values ${id}`, () => api.valueThumbnails(id)) : undefined
-    this.heads.update({ result, thumbnails: second ?? thumbnails, at, head, map, named: this.named(result), more: `heads${carried(format({ ...state, head }))}` })
+    this.looking.heads.update({ result, thumbnails: second ?? thumbnails, at, head, map, named: this.named(result), more: `heads${carried(format({ ...state, head }))}` })
     const numbers = numbersOf(this.store, id)
-    const seen = this.picture.update({ result, numbers, at, head, i, j, state, look: this.look })
+    const seen = this.looking.picture.update({ result, numbers, at, head, i, j, state, look: this.look })
     // the ring and the shading move together: while a row is on its way the last one stays
-    if (site && (seen || !this.picture.waiting() || this.tokens.axis() !== result.places[site.rows])) {
-      this.tokens.update({
-        ...sidesOf(site, result), way: state.way, i, j, values: seen?.values ?? null, place: seen?.place ?? (() => 0), scaleName: state.scale, map, sink: seen?.sink ?? null, words: state.words,
-        padded: (side, at) => (side === 'rows' ? isPaddedRow(site, at) : isPadding(site, at)), picture: (stack) => api.picture(id, stack),
-      })
+    if (site && (seen || !this.looking.picture.waiting() || this.looking.tokens.axis() !== result.places[site.rows])) {
+      this.looking.drawTokens(site, seen, (stack) => api.picture(id, stack))
     }
     const { after, predicts, why } = predictionAt({ at, head, i, j }, state.way, result, this.recorded(result.model.id))
     this.next.update({ unit: result.unit, predicts, prediction: (predicts && numbers.next(after)) || null, why, without: this.without })
@@ -197,8 +130,8 @@ class Explore extends Page {
     const between = seen && j !== null && words ? wordCellOf(this.store, id, { site: seen.site, head }, i, j) : undefined
     if (between && site) this.receipt.words(between, { query: result.places[site.rows].tokens[i], key: result.places[site.columns].tokens[j ?? 0] })
     else if (cell) this.receipt.update({ cell, query: seen?.query(i).name ?? '', key: seen?.key(j ?? 0).name ?? '' })
-    else if (!seen && !this.picture.waiting()) this.receipt.clear()
-    this.announce(seen)
+    else if (!seen && !this.looking.picture.waiting()) this.receipt.clear()
+    this.looking.announce(seen)
   }
 
   /** What a survey calls the heads of a run; null where there is none. @param {import("./types.js").Result} result */
@@ -219,25 +152,7 @@ class Explore extends Page {
     this.knockout.update({ run, site, head, i, j, after: positionOf(site, result, after), whyNot })
   }
 
-  /** @param {import("./views/picture.js").Seen|null} seen */
-  announce(seen) {
-    const what = this.unsaid
-    if (!what || (!seen && this.picture.waiting())) return
-    this.unsaid = null
-    const said = {
-      cell: () => this.picture.sentence(),
-      head: () => headSaying(this.selection(), this.result()),
-      token: () => tokenSaying(this.selection(), this.state.way, this.result(), seen?.values ?? null, seen?.what),
-    }
-    say(part('live'), said[what]())
-  }
-
-  table() {
-    const data = this.session.run && this.picture.table(this.state.way)
-    if (data) dialogs.showTable(data)
-  }
-
-  /** @param {KeyboardEvent} event @param {import("./page.js").Where} where */
+  /** @param {KeyboardEvent} event @param {import("./frame.js").Where} where */
   press(event, { typing }) {
     const action = shortcut(event, typing)
     return action !== null && this.act(action)
@@ -245,16 +160,11 @@ class Explore extends Page {
 
   /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
   act(action) {
-    const needRun = ['way', 'hide', 'table', 'find', 'words'].includes(action)
-    if (needRun && !this.session.run) return false
+    if (!this.session.run && ['way', 'hide', 'table', 'find', 'words'].includes(action)) return false
     if (action === 'run') this.text.run()
     else if (action === 'text') this.text.focus()
-    else if (action === 'way') this.turn(this.state.way === 'at' ? 'by' : 'at')
-    else if (action === 'hide') this.change({ hide: !this.state.hide }, 'hide')
-    else if (action === 'table') this.table()
-    else if (action === 'find') this.tokens.find()
     else if (action === 'words') this.words(WORDS[(WORDS.indexOf(this.state.words) + 1) % WORDS.length])
-    else this.change({ scale: action }, 'scale')
+    else this.looking.act(action)
     return true
   }
 }

@@ -1,21 +1,18 @@
 // The page Heads: what each head of a model does, from a survey that was given or is made here. Its state is its address.
 
 import * as api from './api.js'
-import { Base, part } from './base.js'
-import { say } from './dom.js'
-import { format, parse, placeOf, viewOf } from './pure/heads/address.js'
+import { Base } from './base.js'
+import { part, say } from './dom.js'
+import { format, parse, viewOf } from './pure/heads/address.js'
 import { KEYS, shortcut } from './pure/heads/keys.js'
-import { filtered, nameOf, sorted } from './pure/heads/table.js'
+import { nameOf } from './pure/heads/table.js'
 import { plural } from './pure/number.js'
 import { createSurvey } from './survey.js'
+import { createSurveyed } from './surveyed.js'
 import { bestOf, firstLink } from './views/heads/best.js'
-import { mount as mountClasses } from './views/heads/classes.js'
-import { mount as mountDetail } from './views/heads/detail.js'
 import { showMeanings } from './views/heads/meaning.js'
 import { mountNothing } from './views/heads/nothing.js'
 import { mountPick } from './views/heads/pick.js'
-import { mount as mountRows } from './views/heads/rows.js'
-import { mount as mountScatter } from './views/heads/scatter.js'
 
 /** @typedef {import("./pure/heads/address.js").HeadsState} HeadsState @typedef {import("./types.js").SurveyEntry} SurveyEntry */
 /** @typedef {import("./pure/heads/table.js").Survey & {opens: import("./pure/heads/texts.js").Opening}} Survey */
@@ -35,8 +32,7 @@ class Heads extends Base {
   /** @type {SurveyEntry[]} */ surveys = []
   /** @type {api.ApiError|null} */ problem = null
   /** @type {Survey|null} */ shown = null
-  /** @type {{update: (state: import("./pure/heads/table.js").State, heads: import("./pure/heads/table.js").Head[]) => void}|null} */ views = null
-  unsaid = false
+  /** @type {import("./surveyed.js").SurveyedHeads|null} */ surveyed = null
 
   constructor() {
     super({ parse, format }, KEYS)
@@ -102,56 +98,10 @@ class Heads extends Base {
 
   /** @param {Survey} survey */
   drawTable(survey) {
-    if (this.shown !== survey) this.mount(survey)
-    if (this.state.model === null && survey.opens.model) return this.change({ model: survey.opens.model }, '') // the other pages open it
-    const state = viewOf(this.state, survey)
-    this.views?.update(state, filtered(survey.heads, state.only))
-    if (this.unsaid) {
-      const head = this.head()
-      say(part('live'), head ? `Layer ${head.layer}, head ${head.head}: ${head.classes.join(', ') || 'no class'}` : 'No head chosen')
-    }
-    this.unsaid = false
-  }
-
-  /** @param {Survey} survey */
-  mount(survey) {
+    if (this.surveyed?.survey !== survey) this.surveyed = createSurveyed(survey, this, { open: (name) => this.go(name), beside: (head, state) => bestOf(head, survey, state) })
     this.shown = survey
-    const choose = (/** @type {string} */ name) => this.chooseHead(name)
-    const classes = mountClasses(part('classes'), survey, { only: (name) => this.change({ only: this.state.only === name ? '' : name }, 'class') })
-    const scatter = mountScatter(part('scatter'), survey, { axis: (side, score) => this.change({ [side]: score }, side), choose })
-    const detail = mountDetail(part('detail'), survey, (head, state) => bestOf(head, survey, state))
-    const rows = mountRows(part('rows'), survey, { sort: (column) => this.sort(column), choose, open: (name) => this.go(name) })
-    this.views = {
-      update(state, heads) {
-        classes.update(state)
-        scatter.update(state, heads)
-        detail.update(state)
-        rows.update(state, sorted(heads, state.sort, state.up))
-      },
-    }
-  }
-
-  /** @param {string} column */
-  sort(column) {
-    if (!this.shown) return
-    const { sort, up } = viewOf(this.state, this.shown)
-    this.change({ sort: column, up: sort === column ? !up : column === 'layer' }, 'sort')
-  }
-
-  head() {
-    const { shown } = this
-    if (!shown) return undefined
-    const { chosen } = viewOf(this.state, shown)
-    return shown.heads.find((one) => nameOf(one) === chosen)
-  }
-
-  /** @param {string} name "" for none */
-  chooseHead(name) {
-    if (!this.shown) return
-    const head = this.shown.heads.find((one) => nameOf(one) === name)
-    const same = head && this.head() === head
-    this.unsaid = true
-    this.change({ ...placeOf(same ? undefined : head, this.shown), i: null, j: null }, 'head')
+    if (this.state.model === null && survey.opens.model) return this.change({ model: survey.opens.model }, '') // the other pages open it
+    this.surveyed?.update()
   }
 
   /** Opens a head on its best text. @param {string} name */
@@ -168,14 +118,14 @@ class Heads extends Base {
     return shown && { title: 'the heads', forms: FORMS, about: 'Each file says of which model, versions and seed it is.', get: (/** @type {string} */ form) => api.surveyFile(this.of(), form, viewOf(this.state, shown)) }
   }
 
-  /** @param {KeyboardEvent} event @param {import("./base.js").Where} where */
+  /** @param {KeyboardEvent} event @param {import("./frame.js").Where} where */
   press(event, { typing }) {
     const action = shortcut(event, typing)
     if (!action) return false
-    const head = this.head()
+    const head = this.shown && this.surveyed?.head()
     if (action === 'pick') this.pick.focus()
     else if (action === 'meanings' && this.shown) showMeanings(this.shown)
-    else if (action === 'none' && head) this.chooseHead('')
+    else if (action === 'none' && head) this.surveyed?.choose('')
     else if (action === 'open' && head) return this.go(nameOf(head))
     else return false
     return true

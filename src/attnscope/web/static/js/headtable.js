@@ -1,65 +1,51 @@
-// All heads of a model as one page: classes, a scatter of two scores, the table, and the chosen head. Its state is its address.
+// All heads of a model as one page in a file: classes, a scatter of two scores, the table, and the chosen head. Its state is its address.
 
-import { put, say } from './dom.js'
-import { filtered, format, nameOf, parse, sorted } from './pure/heads/table.js'
+import { part, put } from './dom.js'
+import { Frame } from './frame.js'
+import { format, parse } from './pure/heads/address.js'
+import { TABLE_KEYS, shortcut } from './pure/heads/keys.js'
 import { count } from './pure/number.js'
-import { mount as mountClasses } from './views/heads/classes.js'
-import { mount as mountDetail } from './views/heads/detail.js'
-import { mount as mountRows } from './views/heads/rows.js'
-import { mount as mountScatter } from './views/heads/scatter.js'
+import { createSurveyed } from './surveyed.js'
 
-/** @typedef {import("./pure/heads/table.js").State} State */
+/** @typedef {import("./pure/heads/address.js").HeadsState} HeadsState */
 
-/** @param {string} id */
-const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
+const here = () => parse(location.hash.slice(1))
 
-/** @type {import("./pure/heads/table.js").Survey} */
-const survey = JSON.parse(part('data').textContent ?? '')
-let state = parse(location.hash, survey)
+/** @extends {Frame<HeadsState>} */
+class HeadTable extends Frame {
+  /** @param {import("./pure/heads/table.js").Survey} survey */
+  constructor(survey) {
+    super(here())
+    this.surveyed = createSurveyed(survey, this)
+    put(part('notes'), survey.notes.join('; '))
+    addEventListener('hashchange', () => {
+      this.state = here()
+      this.relook()
+    })
+    this.draw()
+  }
 
-/** @param {Partial<State>} some */
-function change(some) {
-  state = { ...state, ...some }
-  history.replaceState(null, '', format(state) || '#')
-  draw()
+  keys() {
+    return TABLE_KEYS
+  }
+
+  /** @param {Partial<HeadsState>} patch @param {string} kind */
+  change(patch, kind) {
+    super.change(patch, kind)
+    history.replaceState(null, '', format(this.state).replace(/^\?/, '#') || '#')
+  }
+
+  drawNow() {
+    const { heads, texts } = this.surveyed.survey
+    put(part('counts'), `${count(this.surveyed.update().length)} of ${count(heads.length)} heads · ${texts.length} texts`)
+  }
+
+  /** @param {KeyboardEvent} event @param {import("./frame.js").Where} where */
+  press(event, { typing }) {
+    if (shortcut(event, typing) !== 'none' || !this.surveyed.head()) return false
+    this.surveyed.choose('')
+    return true
+  }
 }
 
-/** @param {string} name */
-function choose(name) {
-  change({ chosen: state.chosen === name ? '' : name })
-  const head = survey.heads.find((one) => nameOf(one) === state.chosen)
-  say(part('live'), head ? `Layer ${head.layer}, head ${head.head}: ${head.classes.join(', ') || 'no class'}` : 'No head chosen')
-}
-
-const classes = mountClasses(part('classes'), survey, { only: (name) => change({ only: state.only === name ? '' : name }) })
-const scatter = mountScatter(part('scatter'), survey, { axis: (side, score) => change({ [side]: score }), choose })
-const detail = mountDetail(part('detail'), survey)
-const rows = mountRows(part('rows'), survey, { sort: (column) => change({ sort: column, up: state.sort === column ? !state.up : column === 'layer' }), choose })
-
-function draw() {
-  const heads = filtered(survey.heads, state.only)
-  classes.update(state)
-  scatter.update(state, heads)
-  detail.update(state)
-  rows.update(state, sorted(heads, state.sort, state.up))
-  put(part('counts'), `${count(heads.length)} of ${count(survey.heads.length)} heads · ${survey.texts.length} texts`)
-}
-
-function turn() {
-  const dark = getComputedStyle(document.documentElement).colorScheme === 'dark' || (!document.documentElement.dataset.theme && matchMedia('(prefers-color-scheme: dark)').matches)
-  document.documentElement.dataset.theme = dark ? 'light' : 'dark'
-}
-
-part('theme').addEventListener('click', turn)
-addEventListener('keydown', (event) => {
-  const typing = event.target instanceof HTMLSelectElement
-  if (event.key === 'd' && !event.ctrlKey && !event.metaKey && !event.altKey && !typing) turn()
-  if (event.key === 'Escape' && state.chosen) change({ chosen: '' })
-})
-addEventListener('hashchange', () => {
-  state = parse(location.hash, survey)
-  draw()
-})
-put(part('notes'), survey.notes.join('; '))
-draw()
-part('page').setAttribute('aria-busy', 'false')
+new HeadTable(JSON.parse(part('data').textContent ?? ''))

@@ -1,8 +1,7 @@
 // The page Map: one state, kept in the address, drawn by the views; every choice makes a new state.
 
 import * as api from './api.js'
-import { part } from './base.js'
-import { h, say } from './dom.js'
+import { h, part, say } from './dom.js'
 import { Flight } from './mapflight.js'
 import { createSource } from './mapsource.js'
 import { numbersOf } from './numbers.js'
@@ -190,7 +189,7 @@ class MapPage extends Page {
     this.unsaid = null
   }
 
-  /** @param {KeyboardEvent} event @param {import("./page.js").Where} where */
+  /** @param {KeyboardEvent} event @param {import("./frame.js").Where} where */
   press(event, { target, typing }) {
     const action = shortcut(event, { typing, plane: target === part('view') })
     if (action) this.act(action, event.shiftKey)

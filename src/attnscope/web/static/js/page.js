@@ -1,13 +1,14 @@
 // What the pages that look at a run share beside the base of all pages: a session, the models on offer, and saving a head.
 
 import * as api from './api.js'
-import { Base, part } from './base.js'
+import { Base } from './base.js'
+import { part } from './dom.js'
 import { resolve } from './pure/selection.js'
 import { isSite, longName } from './pure/sites.js'
 import { createSession } from './session.js'
 import { mount as mountBadge } from './views/badge.js'
 
-/** @typedef {import("./types.js").Shared} Shared @typedef {import("./base.js").Where} Where */
+/** @typedef {import("./types.js").Shared} Shared */
 
 /**
  * @template {Shared} State

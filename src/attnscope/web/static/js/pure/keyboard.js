@@ -93,6 +93,12 @@ export const everywhere = (...own) => ({
   ],
 })
 
+/** The same of a page in a file, which has no link to copy. @param {...KeyLine} own */
+export const inFile = (...own) => ({
+  part: 'Everywhere',
+  keys: everywhere(...own).keys.filter(({ keys }) => keys[0] !== 'c'),
+})
+
 /** What the keys dialog of Explore lists. @type {KeyList} */
 export const KEYS = [
   everywhere(

@@ -1,21 +1,29 @@
 // The keys of the page Heads.
 
-import { everywhere } from '../keyboard.js'
+import { everywhere, inFile } from '../keyboard.js'
 
-/** @type {import("../keyboard.js").KeyList} */
+/** @typedef {import("../keyboard.js").KeyList} KeyList @typedef {import("../keyboard.js").KeyLine} KeyLine */
+
+/** @param {...KeyLine} own what only the page in the app has there @returns {KeyList[number]} */
+const table = (...own) => ({
+  part: 'Table',
+  keys: [
+    { keys: ['↑', '↓'], does: 'another row' },
+    { keys: ['Home', 'End'], does: 'first and last row' },
+    { keys: ['Enter'], does: 'choose the head' },
+    ...own,
+    { keys: ['Esc'], does: 'choose none' },
+  ],
+})
+
+/** @type {KeyList} */
 export const KEYS = [
   everywhere({ keys: ['/'], does: 'choose whose heads are shown' }, { keys: ['m'], does: 'what the scores mean' }),
-  {
-    part: 'Table',
-    keys: [
-      { keys: ['↑', '↓'], does: 'another row' },
-      { keys: ['Home', 'End'], does: 'first and last row' },
-      { keys: ['Enter'], does: 'choose the head' },
-      { keys: ['o'], does: 'open the chosen head on its best text' },
-      { keys: ['Esc'], does: 'choose none' },
-    ],
-  },
+  table({ keys: ['o'], does: 'open the chosen head on its best text' }),
 ]
+
+/** Those of the page in a file. @type {KeyList} */
+export const TABLE_KEYS = [inFile(), table()]
 
 /** @typedef {"pick"|"meanings"|"open"|"none"} Action */
 

@@ -75,41 +75,6 @@ export function shown(value, unit) {
   return unit === 'weight' ? weight(value) : two(value)
 }
 
-/** @param {string} hash "#sort=…" @param {Survey} survey @returns {State} what cannot be read is left at its default */
-export function parse(hash, survey) {
-  const query = new URLSearchParams(hash.replace(/^#/, ''))
-  const scores = survey.scores.map((score) => score.name)
-  const classes = [...survey.classes.map((rule) => rule.name), NONE]
-  const one = (/** @type {string} */ name, /** @type {string[]} */ known, /** @type {string} */ none) => {
-    const given = query.get(name)
-    return given !== null && known.includes(given) ? given : none
-  }
-  const usual = byDefault(survey)
-  return {
-    sort: one('sort', ['layer', ...scores], EMPTY.sort),
-    up: query.has('sort') ? query.get('up') === '1' : EMPTY.up,
-    only: one('class', classes, ''),
-    x: one('x', scores, usual.x),
-    y: one('y', scores, usual.y),
-    chosen: one('head', survey.heads.map(nameOf), ''),
-  }
-}
-
-/** @param {State} state @returns {string} without what is at its default */
-export function format(state) {
-  const query = new URLSearchParams()
-  if (state.sort !== EMPTY.sort || state.up !== EMPTY.up) {
-    query.set('sort', state.sort)
-    if (state.up) query.set('up', '1')
-  }
-  if (state.only) query.set('class', state.only)
-  if (state.x !== EMPTY.x) query.set('x', state.x)
-  if (state.y !== EMPTY.y) query.set('y', state.y)
-  if (state.chosen) query.set('head', state.chosen)
-  const text = query.toString()
-  return text ? '#' + text : ''
-}
-
 /** The ends of an axis over the values of a score: 0 to 1 for a share of weight, else 0 to the largest. @param {Head[]} heads @param {Score} score */
 export function reach(heads, score) {
   const values = heads.map((head) => head.scores[score.name]?.value ?? null).filter((value) => value !== null)
