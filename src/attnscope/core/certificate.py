@@ -127,7 +127,7 @@ def certify_parts(
             given = engine.normaliser(bound, block) if normaliser is None else normaliser.of_rows(block)
             blocks.append(engine.probe(bound, looking, block, given))
         nothing = ProbeSums.none(bound.shape.b, bound.shape.h, 0, looking.count, q.device)
-        sums = ProbeSums.over_rows([nothing, *blocks])
+        sums = ProbeSums.over_rows(blocks or [nothing])
         return [conclude(bound, looking, sums, chosen=one, route=route) for one in chosen]
 
 

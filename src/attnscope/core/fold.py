@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import NamedTuple
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from attnscope.core.arithmetic import rounded
 from attnscope.core.certificate import Certificate, check_out, conclude, not_measured
-from attnscope.core.engine import Wanted, engine_of, one_after_another
+from attnscope.core.engine import States, Wanted, engine_of, one_after_another
 from attnscope.core.keystats import KeyStats, check_block
 from attnscope.core.mask import Mask
 from attnscope.core.probe import Probe, ProbeSums, probe
@@ -130,22 +131,23 @@ class _Folding:
         probe = self.certifying if isinstance(self.certifying, Probe) else None
         held = max(self.top, 1)  # the largest weight is the first of the top
         wanted = Wanted(top=held, first=self.first, block=self.block, start=start, probe=probe)
-        keys = KeyStats(bound, rows=span, start=start, block=self.block)
-        stats, sums, made = [no_rows_seen(bound, 0, held)], [], []
+        parts, made = list[States](), list[Normaliser]()
         for rows in engine.blocks(bound, span):
             if known is None:
                 given, states = engine.both(bound, wanted, rows)
             else:
                 given = known.of_rows(slice(rows.start - start, rows.stop - start))
                 states = engine.fold(bound, wanted, rows, given)
-            keys.add(states.keys)
-            stats.append(states.rows)
+            parts.append(states)
             made.append(given)
-            if states.probed is not None:
-                sums.append(states.probed)
             next(self.told)
         last = one_after_another(bound, made)
-        return Walked(last, self._certificate(sums, start), self._finished(over_rows(stats), keys, last))
+        stats = over_rows([part.rows for part in parts] or [no_rows_seen(bound, 0, held)])
+        keys = KeyStats.over_rows(
+            bound, [part.keys for part in parts], rows=span, start=start, block=self.block
+        )
+        probed = [part.probed for part in parts if part.probed is not None]
+        return Walked(last, self._certificate(probed, start), self._finished(stats, keys, last))
 
     def _finished(self, stats: RowStats, keys: KeyStats, last: Normaliser) -> Summary:
         bound, dtype = self.bound, self.bound.dtype
@@ -180,13 +182,12 @@ class _Folding:
         if not isinstance(self.certifying, Probe):
             return self.certifying
         b, h, device = self.bound.shape.b, self.bound.shape.h, self.bound.q.device
-        nothing = ProbeSums.none(b, h, 0, self.certifying.count, device)
-        whole = ProbeSums.over_rows([nothing, *sums])
+        whole = ProbeSums.over_rows(sums or [ProbeSums.none(b, h, 0, self.certifying.count, device)])
         return conclude(self.bound, self.certifying, whole, start=start, route=self.route)
 
 
 def _told(bound: Bound, blocks: list[slice], progress: Progress | None) -> Iterator[None]:
-    for share in shares(bound, blocks):
+    for share in repeat(0.0) if progress is None else shares(bound, blocks):
         report(progress, share)
         yield
 

@@ -5,7 +5,7 @@ It adds over rows, joins over keys, and has an identity: keys and rows that noth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import EllipsisType
 
 import torch
@@ -94,6 +94,19 @@ class KeyStats:
         both.add(self)
         both.add(other)
         return both
+
+    @staticmethod
+    def over_rows(
+        bound: Bound, parts: Sequence[KeyStats], *, rows: slice, start: int, block: int | None
+    ) -> KeyStats:
+        """All keys and these rows from blocks of rows; of one that is all of it nothing is copied."""
+        every = slice(0, bound.shape.tk)
+        if len(parts) == 1 and (parts[0].rows, parts[0].cols) == (rows, every):
+            return parts[0]
+        whole = KeyStats(bound, rows=rows, start=start, block=block)
+        for part in parts:
+            whole.add(part)
+        return whole
 
     def add(self, other: KeyStats) -> None:
         """Adds what was seen of rows and keys within these spans."""

@@ -67,7 +67,9 @@ class ProbeSums:
 
     @staticmethod
     def over_rows(parts: list[ProbeSums]) -> ProbeSums:
-        """Blocks of rows, in order, as one."""
+        """Blocks of rows, in order, as one; there must be one at least."""
+        if len(parts) == 1:
+            return parts[0]
         names = [one.name for one in fields(ProbeSums)]
         return ProbeSums(*(torch.cat([getattr(part, name) for part in parts], dim=2) for name in names))
 

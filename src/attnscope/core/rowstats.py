@@ -128,7 +128,9 @@ def first_keys(seen: Visible) -> Tensor:
 
 
 def over_rows(parts: list[RowStats]) -> RowStats:
-    """Blocks of rows, in order, as one."""
+    """Blocks of rows, in order, as one; there must be one at least."""
+    if len(parts) == 1:
+        return parts[0]
     names = [field.name for field in fields(RowStats) if field.name != "top"]
     joined = {name: torch.cat([getattr(part, name) for part in parts], dim=2) for name in names}
     top = Top(*(torch.cat([getattr(part.top, name) for part in parts], dim=2) for name in ("scores", "keys")))

@@ -122,8 +122,11 @@ class Visible:
 
     def bounds(self, rows: slice) -> tuple[int, int]:
         """The first and one past the last column worth visiting for these rows; (0, 0) for none."""
-        ranges = self.ranges(rows)
-        return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+        lo, hi = self.lo[:, :, rows], self.hi[:, :, rows]
+        some = hi > lo
+        if not bool(some.any()):
+            return 0, 0
+        return int(lo.where(some, self.tk).amin()), int(hi.where(some, 0).amax())
 
     @cached_property
     def full(self) -> bool:

@@ -21,8 +21,8 @@ from attnscope.core.top import Top
 from attnscope.core.walk import sinks_of_rows
 from attnscope.shapes import Block
 
-CELLS = 2**26
-"""Visible cells of a block of rows, all heads together: some tenths of a second."""
+CELLS = 2**28
+"""Visible cells of a block of rows, all heads together: about half a second."""
 
 ALIGNED = 96
 """Rows: blocks are multiples of it, so that groups of 24 rows or 96 and blocks of 16 are whole."""
