@@ -28,6 +28,18 @@ test('the log scale spans five decades, the row scale ends at the largest of the
   assert.equal(row(0.1, 3, 5), 0.5)
 })
 
+test('where a number may be more than 1, colours end with the most that it can be, and the legend says so', () => {
+  const most = 8
+  assert.equal(paint.scaleOf({ ...wanted, most })(2, 0, 1), 0.25)
+  assert.equal(paint.scaleOf({ ...wanted, name: 'log', most })(8, 0, 1), 1)
+  assert.equal(paint.scaleOf({ ...wanted, name: 'log', most })(8e-5, 0, 1), 0)
+  const pixels = paint.paint({ values: Float32Array.of(8, 0), rows: 1, columns: 2, stride: 1, top: 0 }, 1, { ...wanted, most }, map)
+  assert.deepEqual([...pixels], [map[1023], map[0]])
+  assert.deepEqual(paint.ticks('linear', most), ['0', '2.00', '4.00', '6.00', '8.00'])
+  assert.deepEqual([paint.ticks('log', most)[0], paint.ticks('log', most)[5]], ['≤ 8e−5', '8.00'])
+  assert.equal(paint.ticks('linear')[4], '1')
+})
+
 test('rank is the share of the whole picture that is smaller', () => {
   const rank = paint.scaleOf({ ...wanted, name: 'rank', sorted: Float32Array.of(0, 0.1, 0.2, 0.3, 0.4) })
   assert.equal(rank(0.4, 0, 1), 1)
@@ -51,6 +63,7 @@ test('bars reduce what they stand for, and leave out what is not there', () => {
 test('a pixel says what it stands for, and that it widens a line', () => {
   const count = String
   assert.equal(paint.pixelWords('max', 1, count), '1 pixel = 1 cell, its weight')
+  assert.equal(paint.pixelWords('max', 4, count, 'weight × |v W_O|'), '1 pixel = 4 × 4 cells, their largest weight × |v W_O|')
   assert.match(paint.pixelWords('mean', 64, count), /64 × 64 cells, the mean/)
   assert.match(paint.widened('max', 64, count), /64 cells wide/)
   assert.equal(paint.widened('max', 1, count), '')

@@ -5,15 +5,15 @@ import { shortcut } from '../../src/attnscope/web/static/js/pure/map/keys.js'
 import { distanceWords, edgeOf, marksOf, mayBeSeen } from '../../src/attnscope/web/static/js/pure/map/marks.js'
 import { format, parse } from '../../src/attnscope/web/static/js/pure/map/url.js'
 import { carried } from '../../src/attnscope/web/static/js/pure/spelling.js'
-import { cellSentence } from '../../src/attnscope/web/static/js/pure/map/words.js'
+import { cellSentence, cellText } from '../../src/attnscope/web/static/js/pure/map/words.js'
 
 const tokens = ['The', ' pass', 'word', ' is', ' heron', '.', '\n', 'The', ' password'].map((text, i) => ({ i, id: i, text, kind: 'text', bytes: null, continues: false, spoken: text }))
 const where = { tq: 200000, tk: 200000, keys: tokens, queries: tokens }
 
 test('every state of the map comes back from its own link', () => {
   const states = [
-    { model: 'm', text: 'a & b', site: 3, layer: 1, head: 2, i: 4, j: 5, pixel: 'mean', scale: 'rank', view: { row: 1.5, col: 2, scale: 0.004 }, marks: false, list: 'all', theme: 'dark' },
-    { model: null, text: null, site: null, layer: null, head: null, i: null, j: null, pixel: 'max', scale: 'log', view: null, marks: true, list: 'apart', theme: null },
+    { model: 'm', text: 'a & b', site: 3, layer: 1, head: 2, i: 4, j: 5, pixel: 'mean', scale: 'rank', view: { row: 1.5, col: 2, scale: 0.004 }, marks: false, list: 'all', values: true, theme: 'dark' },
+    { model: null, text: null, site: null, layer: null, head: null, i: null, j: null, pixel: 'max', scale: 'log', view: null, marks: true, list: 'apart', values: false, theme: null },
   ]
   for (const state of states) assert.deepEqual(parse(format(state)), state)
 })
@@ -85,7 +85,12 @@ test('distances and cells are said', () => {
   assert.equal(distanceWords(site, 3, 5), '2 ahead')
   assert.equal(distanceWords({ ...site, kind: 'cross' }, 3, 5), '')
   assert.equal(cellSentence({ i: 7, j: 3, query: ' is', key: ' heron', weight: 0.9137, distance: '4 back' }), 'query 7 is, key 3 heron, weight .914, 4 back')
+  assert.equal(cellSentence({ i: 7, j: 3, query: ' is', key: ' heron', weight: 2.5, distance: '', what: 'weight times length of value' }), 'query 7 is, key 3 heron, weight times length of value 2.500')
   assert.match(cellSentence({ i: 7, j: 9, query: 'a', key: 'b', weight: -1, distance: '' }), /not visible/)
+})
+
+test('a number past 10, which no weight is, still has room in its cell', () => {
+  assert.deepEqual([0.914, 1, 9.5, 27.449, 1234.5].map(cellText), ['.914', '1.000', '9.500', '27.4', '1,235'])
 })
 
 test('keys act where they are meant', () => {

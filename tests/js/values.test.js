@@ -3,7 +3,7 @@ import test from 'node:test'
 
 import { makeScale, ticks } from '../../src/attnscope/web/static/js/pure/scale.js'
 import { sections } from '../../src/attnscope/web/static/js/pure/receipt.js'
-import { aboutOf, nameOf, times } from '../../src/attnscope/web/static/js/pure/values.js'
+import { aboutOf, nameOf, secondOf, stretched, times } from '../../src/attnscope/web/static/js/pure/values.js'
 
 const lengths = Float32Array.of(2, 0.5, 3)
 
@@ -18,6 +18,23 @@ test('the same weights give the same array, others another', () => {
   const block = Float32Array.of(0.5, 0.5)
   assert.equal(times(block, lengths, 0, 2), times(block, lengths, 0, 2))
   assert.notDeepEqual(times(block, lengths, 1, 2), times(block, lengths, 0, 2))
+})
+
+test('the most that a number can be is the longest value that is a number', () => {
+  const site = /** @type {any} */ ({ lengths: { through: 'o_proj', why: null } })
+  assert.deepEqual(secondOf(site, Float32Array.of(2, NaN, 3, Infinity)).most, 3)
+  assert.equal(secondOf(site, Float32Array.of(0, 0)).most, 1)
+  assert.equal(secondOf(site, lengths).name, 'weight × |v W_O|')
+})
+
+test('what keys receive is times their length, what rows have stays', () => {
+  const sides = { entropy: Float32Array.of(1, 2), received: Float32Array.of(1, 0.5, 0), received_mean: Float32Array.of(0.5, 0.5, NaN), largest: Float32Array.of(1, 1), length: lengths }
+  const second = secondOf(/** @type {any} */ ({ lengths: { through: null, why: null } }), lengths)
+  const along = stretched(sides, second, Float32Array.of(2, 2))
+  assert.deepEqual([...along.received], [2, 0.25, 0])
+  assert.deepEqual([...along.received_mean], [1, 0.25, NaN])
+  assert.deepEqual([along.entropy, [...along.largest]], [sides.entropy, [2, 2]])
+  assert.equal(stretched(sides, second, undefined).received, along.received) // bars see that nothing changed
 })
 
 test('colours reach to the largest of the head, and the legend says how much that is', () => {

@@ -62,6 +62,7 @@ def test_every_level_reduces_the_stretched_dense_grid_in_float64(
             want = want.masked_fill(count == 0, HIDDEN).float()
             torch.testing.assert_close(got[name], want, rtol=2e-5, atol=1e-6)
     torch.testing.assert_close(pyramid.sides.received, exact.sum(dim=0).float(), rtol=2e-5, atol=1e-6)
+    torch.testing.assert_close(pyramid.sides.largest, exact.amax(dim=1).float(), rtol=2e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["causal", "padded", "rule"])

@@ -29,13 +29,22 @@ def ready(client: TestClient, head: str) -> dict[str, Any]:
     return made(client, head)
 
 
-def made(client: TestClient, head: str) -> dict[str, Any]:
+def made(client: TestClient, head: str, asked: str = "") -> dict[str, Any]:
     for _ in range(200):
-        answer: dict[str, Any] = client.get(f"{head}/map").json()
+        answer: dict[str, Any] = client.get(f"{head}/map{asked}").json()
         if answer["state"] != "making":
             return answer
         time.sleep(0.02)
     raise AssertionError("no map after 4 s")
+
+
+def length_of(client: TestClient, head: str) -> np.ndarray[Any, Any]:
+    """What stands among the sides as the length of each key's value."""
+    answer = client.get(f"{head}/sides")
+    names, sizes = zip(*(part.split(":") for part in answer.headers["x-layout"].split(",")), strict=True)
+    ends = np.cumsum([int(size) for size in sizes])
+    at = names.index("length")
+    return np.frombuffer(answer.content, "<f4")[ends[at] - int(sizes[at]) : ends[at]]
 
 
 def planes(client: TestClient, address: str) -> np.ndarray[Any, Any]:
@@ -89,6 +98,7 @@ def test_the_largest_cells_are_those_of_the_grid(client: TestClient, head: str) 
         ("largest?n=0", "There is no n '0' here"),
         ("largest?n=1001", "There is no n '1001' here"),
         ("largest?skip_first=yes", "There is no skip_first 'yes' here"),
+        ("tiles/0/0/0?values=2", "There is no values '2' here"),
     ],
 )
 def test_a_bad_address_is_refused_with_what_is_wanted(
@@ -109,6 +119,21 @@ def test_single_cells_are_there_before_the_map_is_made_and_the_list_of_the_large
     answer = client.get(f"{other}/map/largest")
     assert answer.status_code == 409
     assert "not made yet" in answer.json()["error"]["title"]
+
+
+def test_the_map_of_weight_times_value_is_that_of_the_grid_and_its_lengths(
+    client: TestClient, head: str
+) -> None:
+    grid, lengths = planes(client, f"{head}/grid"), length_of(client, head)
+    wanted = np.where(grid < 0, np.float32(-1), grid * lengths)
+    assert np.array_equal(planes(client, f"{head}/map/tiles/0/0/0?values=1")[0], wanted)
+    for path in ("largest?values=1", "rows"):
+        assert client.get(f"{head}/map/{path}").status_code == 409
+    assert made(client, head, "?values=1")["state"] == "ready"
+    found = client.get(f"{head}/map/largest?n=5&values=1").json()
+    assert [cell["weight"] for cell in found] == sorted(wanted.ravel().tolist())[:-6:-1]
+    assert np.array_equal(planes(client, f"{head}/map/rows"), wanted.max(axis=1))
+    assert np.array_equal(planes(client, f"{head}/map/tiles/0/0/0")[0], grid)
 
 
 def test_a_map_that_was_given_up_is_made_when_it_is_asked_for_again(client: TestClient, head: str) -> None:

@@ -38,6 +38,19 @@ def test_its_weights_are_those_that_the_page_draws(client: TestClient, finish: F
         assert np.array_equal(np.where(held["visible"][0], held["weights"][0], -1).ravel(), drawn)
 
 
+def test_the_picture_of_weight_times_value_is_handed_out_as_such(client: TestClient, finish: Finish) -> None:
+    run = finish("small", "But, so me")["id"]
+    export = f"/api/runs/{run}/sites/1/heads/2/export"
+    answer = client.get(f"{export}/npz?values=1")
+    assert answer.headers["content-disposition"] == 'attachment; filename="layer-1-head-2-values.npz"'
+    with np.load(io.BytesIO(answer.content)) as held:
+        product = held["weights"] * held["value_lengths"][:, None]
+        assert np.array_equal(held["weights_times_lengths"], product)
+    assert "weight × |v W_O|" in client.get(f"{export}/svg?values=1").text
+    assert '"values":true' in client.get(f"{export}/html?values=1").text
+    assert '"values":false' in client.get(f"{export}/html").text
+
+
 def test_another_form_is_not_there(client: TestClient, finish: Finish) -> None:
     run = finish("small", "But, so me")["id"]
     answer = client.get(f"/api/runs/{run}/sites/0/heads/0/export/xls")

@@ -21,13 +21,15 @@ class Sides:
     """entropy: of each row's weights on keys, in nats.   sink: its weight on a learned sink, or None; (tq).
 
     received: the sum of the weights a key gets, in the second picture of weight times length.
-    received_mean: the mean over the rows that see it, NaN where none does; (tk).
+    received_mean: the mean over the rows that see it, NaN where none does; (tk).   largest: the largest
+    number of each row, (tq), of the second picture alone.
     """
 
     entropy: Float[Tensor, " tq"] = field(repr=False)
     sink: Float[Tensor, " tq"] | None = field(repr=False)
     received: Float[Tensor, " tk"] = field(repr=False)
     received_mean: Float[Tensor, " tk"] = field(repr=False)
+    largest: Float[Tensor, " tq"] | None = field(default=None, repr=False)
 
     def of(self, name: str) -> Tensor:
         """One of BARS, a number for each row or key. Raises RecordingError, and NotKept where there is no

@@ -7,8 +7,9 @@ cells can be used: every pixel is made of cells that were multiplied one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -43,7 +44,14 @@ class Mixed:
 
     def band(self, rows: slice, cells: int) -> Band:
         """What is kept of these rows."""
-        return band_of(self.source, self.visible, rows, cells, self._times)
+        largest = torch.zeros(rows.stop - rows.start)
+
+        def change(block: Tensor, down: slice, across: slice) -> Tensor:
+            made, own = self._times(block, down, across), largest[down.start - rows.start :][: len(block)]
+            torch.maximum(own, made.amax(dim=1).float(), out=own)
+            return made
+
+        return replace(band_of(self.source, self.visible, rows, cells, change), largest=largest)
 
     def _times(self, block: Tensor, rows: slice, cols: slice) -> Tensor:
         return times(block, self.lengths[cols], lambda: self._seen(block, rows, cols))

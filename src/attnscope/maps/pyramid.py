@@ -41,6 +41,7 @@ class Pyramid:
     head: Head
     _entropy: Tensor = field(init=False, repr=False)
     _received: Tensor = field(init=False, repr=False)
+    _largest: Tensor | None = field(init=False, repr=False)
     _levels: tuple[Bands, Bands] = field(init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -50,6 +51,7 @@ class Pyramid:
         self._levels = fine, Bands(base * STEP, ROWS // base // STEP, planes)
         self._entropy = torch.zeros(self.head.tq)
         self._received = torch.zeros(self.head.tk, dtype=torch.float64)
+        self._largest = None if self.head.lengths is None else torch.zeros(self.head.tq)
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -69,7 +71,8 @@ class Pyramid:
     @property
     def nbytes(self) -> int:
         """The bytes that it keeps, the head's own q, k and normaliser aside."""
-        return sum(level.nbytes for level in self._levels) + self._entropy.nbytes + self._received.nbytes
+        along = [self._entropy, self._received, *([] if self._largest is None else [self._largest])]
+        return sum(level.nbytes for level in self._levels) + sum(one.nbytes for one in along)
 
     def build(self, progress: Progress | None = None) -> None:
         """Walks the rows that are not walked yet: afterwards no tile takes long. A second caller waits."""
@@ -103,7 +106,7 @@ class Pyramid:
         received = self._received
         seen = self._seen_by_rows()
         mean = received / seen  # NaN where no row sees the key
-        return Sides(self._entropy, self.head.sink, received.float(), mean.float())
+        return Sides(self._entropy, self.head.sink, received.float(), mean.float(), self._largest)
 
     def bar(self, name: str, level: int, at: int, reduction: Reduction = "mean") -> Tensor:
         """A side bar beside the tiles at place `at` of a level, one number a pixel (n) float32.
@@ -152,6 +155,8 @@ class Pyramid:
             self._levels[0].bands.append(fine)
         self._entropy[rows] = found.entropy.float()
         self._received[found.keys] += found.received
+        if self._largest is not None and found.largest is not None:
+            self._largest[rows] = found.largest
 
     def _kept(self, rows: slice, cols: slice, cells: int) -> Tensor:
         """A tile from the coarsest level that is kept and fine enough, (planes r c)."""

@@ -24,7 +24,8 @@ class Band:
     float32, see PLANES.
 
     keys: the columns of `received`, the sum of what each gets of these rows, (c) float64.   entropy: of each
-    row's weights, (r) float64, in nats.
+    row's weights, (r) float64, in nats.   largest: the largest number of each row, (r) float32, of the second
+    picture alone.
     """
 
     first: int
@@ -32,6 +33,7 @@ class Band:
     keys: slice
     received: Float[Tensor, " c"] = field(repr=False)
     entropy: Float[Tensor, " r"] = field(repr=False)
+    largest: Float[Tensor, " r"] | None = field(default=None, repr=False)
 
 
 Block = tuple[slice, slice, Tensor]

@@ -7,14 +7,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from attnscope.maps import SIDE, Pyramid, Tile, largest_cells
 from attnscope.web.job import said_of
-from attnscope.web.numbers import FIXED, POLLED, number, place, seal, whole
+from attnscope.web.numbers import FIXED, POLLED, floats, number, place, seal, values_asked, whole
 from attnscope.web.refusals import Json, Refusal, error_fields
 from attnscope.web.views import Views
 from attnscope.web.worker import Worker
@@ -64,18 +64,28 @@ class _Making:
         }
 
 
+class _Of(NamedTuple):
+    """Which map: of a head's weights, or with `values` of weight times the length of the key's value."""
+
+    run: str
+    site: int
+    head: int
+    values: bool
+
+
 class MapRoom:
     """The maps that the page looks at, of the runs that the worker holds."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._making: OrderedDict[tuple[str, int, int], _Making] = OrderedDict()
+        self._making: OrderedDict[_Of, _Making] = OrderedDict()
         self._lock, self._turn = threading.Lock(), threading.Lock()
 
-    def ask(self, run: str, site: int, head: int) -> _Making:
-        """The map of a head, which begins to be made where it was not; Refusal where there is none."""
-        pyramid = self.pyramid(run, site, head)
-        key = (run, site, head)
+    def ask(self, key: _Of) -> _Making:
+        """The map of a head, which begins to be made where it was not; Refusal where there is none, NotKept
+        where lengths of values are wanted and not known.
+        """
+        pyramid = self.pyramid(key)
         with self._lock:
             made = self._making.get(key)
             if made is None or made.pyramid is not pyramid or made.stopped:
@@ -90,16 +100,16 @@ class MapRoom:
                 self._making.popitem(last=False)[1].stopped = True
             return made
 
-    def stop(self, run: str, site: int, head: int) -> None:
+    def stop(self, key: _Of) -> None:
         """Give up a map that is being made; what is there of it stays."""
         with self._lock:
-            made = self._making.get((run, site, head))
+            made = self._making.get(key)
             if made is not None:
                 made.stopped = True
 
-    def pyramid(self, run: str, site: int, head: int) -> Pyramid:
+    def pyramid(self, key: _Of) -> Pyramid:
         """The pyramid of a head, made or not."""
-        return self._worker.views(run).map_of(site, head)
+        return self._worker.views(key.run).map_of(key.site, key.head, values=key.values)
 
     def close(self) -> None:
         """Stop every walk."""
@@ -117,23 +127,25 @@ def map_routes(worker: Worker, room: MapRoom) -> APIRouter:
     path = "/runs/{run}/sites/{site}/heads/{head}/map"
 
     @api.get(path)
-    def ask(run: str, site: str, head: str) -> Json:
-        """How far the map of a head is; the first question begins it."""
+    def ask(run: str, site: str, head: str, request: Request) -> Json:
+        """How far the map of a head is; the first question begins it. With values=1 here and below that of
+        weight times value.
+        """
         _, s, h = place(worker, run, site, head)
-        return Json(room.ask(run, s, h).to_dict(), headers=POLLED)
+        return Json(room.ask(_Of(run, s, h, values_asked(request))).to_dict(), headers=POLLED)
 
     @api.delete(path)
-    def stop(run: str, site: str, head: str) -> Json:
+    def stop(run: str, site: str, head: str, request: Request) -> Json:
         """Give up a map that is being made."""
         _, s, h = place(worker, run, site, head)
-        room.stop(run, s, h)
+        room.stop(_Of(run, s, h, values_asked(request)))
         return Json({"state": "stopped"}, headers=POLLED)
 
     @api.get(path + "/tiles/{level}/{row}/{col}")
-    def tile(run: str, site: str, head: str, level: str, row: str, col: str) -> Response:
+    def tile(run: str, site: str, head: str, level: str, row: str, col: str, request: Request) -> Response:
         """A tile: the largest, the mean and the sum of each pixel, or one plane where a pixel is a cell."""
         views, s, h = place(worker, run, site, head)
-        pyramid = views.map_of(s, h)
+        pyramid = views.map_of(s, h, values=values_asked(request))
         geometry = pyramid.geometry
         at = whole(level, "level", 0, geometry.depth + 1)
         if pyramid.waits(at):
@@ -149,14 +161,23 @@ def map_routes(worker: Worker, room: MapRoom) -> APIRouter:
         n = number(request, "n", 1, LONGEST_LIST + 1, default=20)
         skip = number(request, "skip_first", 0, 2, default=0)
         near = number(request, "near", 0, 1_000_000, default=0)
-        found = largest_cells(_built(views, s, h), n, skip_first=bool(skip), near=near)
+        pyramid = _built(views, s, h, values=values_asked(request))
+        found = largest_cells(pyramid, n, skip_first=bool(skip), near=near)
         return Json([asdict(cell) for cell in found], headers=FIXED | seal(views, s, h))
+
+    @api.get(path + "/rows")
+    def rows(run: str, site: str, head: str) -> Response:
+        """The largest weight times value of each query; that of the weights stands among the sides."""
+        views, s, h = place(worker, run, site, head)
+        found = _built(views, s, h, values=True).sides.largest
+        assert found is not None  # of this picture it is always kept
+        return floats(found, **seal(views, s, h))
 
     return api
 
 
-def _built(views: Views, site: int, head: int) -> Pyramid:
-    pyramid = views.map_of(site, head)
+def _built(views: Views, site: int, head: int, *, values: bool) -> Pyramid:
+    pyramid = views.map_of(site, head, values=values)
     if not pyramid.built:
         raise _not_made()
     return pyramid

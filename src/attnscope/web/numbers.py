@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import json
 
+import torch
 from fastapi import Request
+from starlette.responses import Response
+from torch import Tensor
 
 from attnscope.web.refusals import Refusal
 from attnscope.web.results import seal_of
@@ -16,6 +19,15 @@ from attnscope.web.worker import Worker
 POLLED = {"Cache-Control": "no-store"}
 # A run's id names its model, its text and this server, so its numbers never change.
 FIXED = {"Cache-Control": "private, max-age=3600, immutable"}
+
+
+def floats(values: Tensor, **headers: str) -> Response:
+    """Numbers of any shape as they travel, with their shape beside them."""
+    raw = values.to(torch.float32).contiguous().numpy().astype("<f4", copy=False).tobytes()
+    shape = ",".join(map(str, values.shape))
+    return Response(
+        raw, media_type="application/octet-stream", headers={"X-Shape": shape, **FIXED, **headers}
+    )
 
 
 def place(worker: Worker, run: str, site: str, head: str) -> tuple[Views, int, int]:
@@ -33,6 +45,11 @@ def number(request: Request, name: str, low: int, high: int, *, default: int | N
             return default
         raise Refusal(400, f"{name} is missing", wanted=f"{name}={low} to {name}={high - 1} is wanted")
     return whole(given, name, low, high)
+
+
+def values_asked(request: Request) -> bool:
+    """Whether weight times value is asked for: values=1 of the query; Refusal 400."""
+    return bool(number(request, "values", 0, 2, default=0))
 
 
 def whole(given: str, name: str, low: int, high: int) -> int:

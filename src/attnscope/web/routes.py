@@ -8,12 +8,11 @@ import torch
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
-from torch import Tensor
 
 from attnscope.errors import TextError, UnknownCharacter
 from attnscope.models.texts import check_text, without_surrogates
 from attnscope.web.catalogue import Catalogue
-from attnscope.web.numbers import FIXED, POLLED, number, place, seal, span
+from attnscope.web.numbers import FIXED, POLLED, floats, number, place, seal, span, values_asked
 from attnscope.web.refusals import Json, Offer, Refusal, refuse
 from attnscope.web.results import seal_of
 from attnscope.web.wishes import wish
@@ -84,8 +83,7 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
     def thumbnails(run: str, request: Request) -> Response:
         """Every head as a small picture; with values=1 of weight times value."""
         views = worker.views(run)
-        values = number(request, "values", 0, 2, default=0)
-        return _floats(views.value_thumbnails() if values else views.thumbnails())
+        return floats(views.value_thumbnails() if values_asked(request) else views.thumbnails())
 
     head_path = "/runs/{run}/sites/{site}/heads/{head}"
 
@@ -95,7 +93,7 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
         views, s, h = place(worker, run, site, head)
         rows = span(request, "rows", views.shape(s)[0])
         cols = span(request, "cols", views.shape(s)[1])
-        return _floats(views.grid(s, h, rows, cols), **seal(views, s, h))
+        return floats(views.grid(s, h, rows, cols), **seal(views, s, h))
 
     @api.get(head_path + "/sides")
     def sides(run: str, site: str, head: str) -> Response:
@@ -103,21 +101,21 @@ def _add_arrays(api: APIRouter, worker: Worker) -> None:
         views, s, h = place(worker, run, site, head)
         found = views.sides(s, h)
         layout = ",".join(f"{name}:{len(values)}" for name, values in found.items())
-        return _floats(torch.cat(list(found.values())), **{"X-Layout": layout}, **seal(views, s, h))
+        return floats(torch.cat(list(found.values())), **{"X-Layout": layout}, **seal(views, s, h))
 
     @api.get(head_path + "/row")
     def row(run: str, site: str, head: str, request: Request) -> Response:
         """Where query i looks."""
         views, s, h = place(worker, run, site, head)
         i = number(request, "i", 0, views.shape(s)[0])
-        return _floats(views.row(s, h, i), **seal(views, s, h))
+        return floats(views.row(s, h, i), **seal(views, s, h))
 
     @api.get(head_path + "/column")
     def column(run: str, site: str, head: str, request: Request) -> Response:
         """Who looks at key j."""
         views, s, h = place(worker, run, site, head)
         j = number(request, "j", 0, views.shape(s)[1])
-        return _floats(views.column(s, h, j), **seal(views, s, h))
+        return floats(views.column(s, h, j), **seal(views, s, h))
 
     @api.get(head_path + "/cell")
     def cell(run: str, site: str, head: str, request: Request) -> Json:
@@ -140,11 +138,3 @@ def _wish(body: bytes) -> tuple[str, str, str]:
     if words not in ("", *SPECIALS):
         raise Refusal(400, f"words is {words!r:.40}", wanted="'mark' or 'fold', or none for tokens")
     return found["model"], found["text"], words
-
-
-def _floats(values: Tensor, **headers: str) -> Response:
-    raw = values.to(torch.float32).contiguous().numpy().astype("<f4", copy=False).tobytes()
-    shape = ",".join(map(str, values.shape))
-    return Response(
-        raw, media_type="application/octet-stream", headers={"X-Shape": shape, **FIXED, **headers}
-    )

@@ -169,10 +169,12 @@ class Views:
         """Return the arithmetic of one cell as JSON values, its part in the value mix beside the rest."""
         return cell_fields(self.certified(place, head).cell(head, i, j, batch=self.look.batch))
 
-    def map_of(self, place: int, head: int) -> Pyramid:
-        """Return the map of a head, or refuse: one whose certificate failed has none."""
+    def map_of(self, place: int, head: int, *, values: bool = False) -> Pyramid:
+        """Return the map of a head, of its weights or of weight times value, or refuse: one whose certificate
+        failed has none. Raises NotKept where lengths of values are not known.
+        """
         self.certified(place, head)
-        return self._maps.pyramid(place, head, batch=self.look.batch)
+        return self._maps.pyramid(place, head, batch=self.look.batch, values=values)
 
     @property
     def nbytes(self) -> int:

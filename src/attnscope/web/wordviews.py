@@ -126,7 +126,7 @@ class WordViews(Views):
         """Return after how many words a prediction is at hand."""
         return 0 if self.look.predicted is None else len(self._read())
 
-    def map_of(self, place: int, head: int) -> Any:
+    def map_of(self, place: int, head: int, *, values: bool = False) -> Any:
         """Refuse: a map is of tokens."""
         raise Refusal(409, "A map is of tokens", wanted="A run without words", hint="Leave words out")
 

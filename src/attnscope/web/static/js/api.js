@@ -69,22 +69,31 @@ export const cell = async (run, site, head, i, j) => (await ask(`runs/${run}/sit
 /** The same of a run in words: between two words. @param {string} run @param {number} site @param {number} head @param {number} i @param {number} j @returns {Promise<import("./types.js").WordCell>} */
 export const wordCell = async (run, site, head, i, j) => (await ask(`runs/${run}/sites/${site}/heads/${head}/cell?i=${i}&j=${j}`)).json()
 
-/** How far the map of a head is: it is made at the first question. @param {string} run @param {number} site @param {number} head @returns {Promise<import("./types.js").MapProgress>} */
-export const mapOf = async (run, site, head) => (await ask(`runs/${run}/sites/${site}/heads/${head}/map`)).json()
+/** Which map: of the weights of a head, or with `values` of weight times value. @typedef {{run: string, site: number, head: number, values: boolean}} OfMap */
 
-/** Gives up a map that is being made. @param {string} run @param {number} site @param {number} head */
-export const stopMap = (run, site, head) => ask(`runs/${run}/sites/${site}/heads/${head}/map`, { method: 'DELETE' })
+/** @param {OfMap} of @param {string} [path] below it @param {Record<string, string|number>} [query] */
+const mapPath = ({ run, site, head, values }, path = '', query = {}) => {
+  const asked = new URLSearchParams(Object.entries({ ...query, ...(values ? { values: 1 } : {}) }).map(([name, value]) => [name, String(value)])).toString()
+  return `runs/${run}/sites/${site}/heads/${head}/map${path}${asked && `?${asked}`}`
+}
 
-/** The planes of a tile: largest, mean and sum of each pixel, or one plane where a pixel is a cell. @param {string} run @param {number} site @param {number} head @param {import("./pure/map/view.js").Address} tile @param {AbortSignal} signal */
-export const tile = (run, site, head, { level, row: r, col }, signal) =>
-  blockOf(`runs/${run}/sites/${site}/heads/${head}/map/tiles/${level}/${r}/${col}`, { signal })
+/** How far the map of a head is: it is made at the first question. @param {OfMap} of @returns {Promise<import("./types.js").MapProgress>} */
+export const mapOf = async (of) => (await ask(mapPath(of))).json()
 
-/** The largest cells of a head. @param {string} run @param {number} site @param {number} head @param {{n: number, skipFirst: boolean, near: number}} wanted @returns {Promise<import("./types.js").LargeCell[]>} */
-export const largestCells = async (run, site, head, { n, skipFirst, near }) =>
-  (await ask(`runs/${run}/sites/${site}/heads/${head}/map/largest?n=${n}&skip_first=${skipFirst ? 1 : 0}&near=${near}`)).json()
+/** Gives up a map that is being made. @param {OfMap} of */
+export const stopMap = (of) => ask(mapPath(of), { method: 'DELETE' })
 
-/** A head as a file: its content and its name. @param {string} run @param {number} site @param {number} head @param {string} form @returns {Promise<{content: Blob, name: string}>} */
-export const exported = (run, site, head, form) => fileOf(`runs/${run}/sites/${site}/heads/${head}/export/${form}`, `head.${form}`)
+/** The planes of a tile: largest, mean and sum of each pixel, or one plane where a pixel is a cell. @param {OfMap} of @param {import("./pure/map/view.js").Address} tile @param {AbortSignal} signal */
+export const tile = (of, { level, row: r, col }, signal) => blockOf(mapPath(of, `/tiles/${level}/${r}/${col}`), { signal })
+
+/** The largest cells of a head. @param {OfMap} of @param {{n: number, skipFirst: boolean, near: number}} wanted @returns {Promise<import("./types.js").LargeCell[]>} */
+export const largestCells = async (of, { n, skipFirst, near }) => (await ask(mapPath(of, '/largest', { n, skip_first: skipFirst ? 1 : 0, near }))).json()
+
+/** The largest weight times value of each query. @param {OfMap} of */
+export const largestOfRows = (of) => blockOf(mapPath({ ...of, values: false }, '/rows'))
+
+/** A head as a file: its content and its name. @param {string} run @param {number} site @param {number} head @param {string} form @param {boolean} values whether of weight times value @returns {Promise<{content: Blob, name: string}>} */
+export const exported = (run, site, head, form, values) => fileOf(`runs/${run}/sites/${site}/heads/${head}/export/${form}${values ? '?values=1' : ''}`, `head.${form}`)
 
 /** @param {string} run @param {number} i @param {number} top @returns {Promise<import("./types.js").Prediction>} */
 export const next = async (run, i, top) => (await ask(`runs/${run}/next?i=${i}&top=${top}`)).json()

@@ -41,6 +41,11 @@ class Explore extends Page {
     })
   }
 
+  /** @param {Site} site */
+  ofValues(site) {
+    return this.state.values && !this.state.words && !site.lengths.why
+  }
+
   result() {
     if (!this.session.run) throw new Error('nothing was run yet')
     return this.session.run.result

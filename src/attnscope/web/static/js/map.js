@@ -3,7 +3,7 @@
 import * as api from './api.js'
 import { h, part, say } from './dom.js'
 import { Flight } from './mapflight.js'
-import { createSource } from './mapsource.js'
+import { createSource, keyOf } from './mapsource.js'
 import { numbersOf } from './numbers.js'
 import { Page } from './page.js'
 import { KEYS, shortcut } from './pure/map/keys.js'
@@ -18,6 +18,7 @@ import { count } from './pure/number.js'
 import { sidesOf } from './pure/places.js'
 import { address, isSite, longName } from './pure/sites.js'
 import { resolve } from './pure/selection.js'
+import { secondOf } from './pure/values.js'
 import { mount as mountKnockout } from './views/knockout.js'
 import { chooseHead } from './views/map/heads.js'
 import { mount as mountSheet } from './views/map/sheet.js'
@@ -29,6 +30,7 @@ import { mount as mountTools } from './views/map/tools.js'
 class MapPage extends Page {
   /** @type {import("./mapsource.js").Source|null} */ source = null
   /** @type {{cell: Cell, value: number|null, cells: number}|null} what is pointed at */ pointed = null
+  /** @type {import("./pure/values.js").Second|null} */ seconds = null
   /** @type {"cell"|"view"|null} what is to be announced once it is drawn */ unsaid = null
 
   constructor() {
@@ -38,6 +40,7 @@ class MapPage extends Page {
       heads: () => this.pickHead(),
       pixel: (pixel) => this.change({ pixel, ...(pixel !== 'max' && this.state.scale === 'row' ? { scale: 'log' } : {}) }, 'pixel'),
       scale: (scale) => this.colour(scale),
+      values: (values) => this.change({ values }, 'values'),
       go: (asked, back) => this.flight.go(asked, back),
       zoom: (factor) => this.flight.zoom(factor),
       whole: () => this.flight.whole(),
@@ -50,6 +53,7 @@ class MapPage extends Page {
       fly: (cell) => this.flight.fly(cell),
       list: (list) => this.change({ list }, 'list'),
       marks: (marks) => this.change({ marks }, 'marks'),
+      weights: () => this.change({ values: false }, 'values'),
       again: () => this.again(),
       cancel: () => this.source?.cancel(),
       resume: () => this.source?.resume(),
@@ -83,6 +87,21 @@ class MapPage extends Page {
     return { result, at, head, site: at, axes: sidesOf(at, result), chosen }
   }
 
+  /** @param {import("./types.js").Site} site */
+  ofValues(site) {
+    return this.state.values && !site.lengths.why
+  }
+
+  /** What is drawn in place of weights; null where weights are, and as long as lengths are on their way. @returns {import("./pure/values.js").Second|null} */
+  second() {
+    const [run, site] = [this.session.run, this.source?.site]
+    if (!run || !site || !this.source || !this.ofValues(site)) return null
+    const lengths = numbersOf(this.store, run.id).sides({ site, head: this.source.head })?.length
+    if (!lengths) return null
+    if (this.seconds?.lengths !== lengths) this.seconds = secondOf(site, lengths)
+    return this.seconds
+  }
+
   /** The part that is looked at: the whole where the address names none. */
   view() {
     const { source, sheet } = this
@@ -110,10 +129,10 @@ class MapPage extends Page {
   largest() {
     const [run, source] = [this.session.run, this.source]
     if (!run || !source?.made) return undefined
-    const { site, head } = source
+    const { site, of } = source
     const apart = this.state.list === 'apart'
     const left = { skipFirst: apart, near: apart && site.kind === 'self' ? 1 : 0 }
-    return this.store.get(`largest ${source.key} ${this.state.list}`, () => api.largestCells(run.id, site.site, head, { n: 50, ...left }))
+    return this.store.get(`largest ${source.key} ${this.state.list}`, () => api.largestCells(of, { n: 50, ...left }))
   }
 
   /** @param {MapState["scale"]} scale */
@@ -149,7 +168,7 @@ class MapPage extends Page {
     this.tools.update({ state, name, size: here?.site ? [here.site.tq, here.site.tk] : null, least, most: !view || view.scale >= LARGEST_CELL * 0.9999, rows: state.pixel === 'max' })
     this.badge.update(here?.result ?? null)
     const numbers = session.run ? numbersOf(this.store, session.run.id) : null
-    this.sheet.update({ session, here, source, view, state, look: colours, name, numbers, pointed: this.pointed, cells, store: this.store })
+    this.sheet.update({ session, here, source, second: this.second(), view, state, look: colours, name, numbers, pointed: this.pointed, cells, store: this.store })
     this.drawKnockout(here)
     document.title = here ? `${name} · Map · attnscope` : 'Map · attnscope'
     this.announce(here, view)
@@ -167,24 +186,25 @@ class MapPage extends Page {
   /** Another head, or another run: another map. @param {ReturnType<MapPage["here"]>} here */
   follow(here) {
     const run = this.session.run
-    const key = run && here?.site && !here.site.not_drawn ? `${run.id} ${here.site.site} ${here.head}` : ''
-    if (key === (this.source?.key ?? '')) return
+    const site = here?.site && !here.site.not_drawn && !(this.state.values && here.site.lengths.why) ? here.site : null
+    const of = run && here && site ? { run: run.id, site: site.site, head: here.head, values: this.state.values } : null
+    if ((of ? keyOf(of) : '') === (this.source?.key ?? '')) return
     this.source?.stop()
     this.pointed = null
     this.sheet.forget()
-    this.source = key && run && here?.site ? createSource(run.id, here.site, here.head, () => this.draw()) : null
+    this.source = of && site ? createSource(of, site, () => this.draw()) : null
   }
 
   /** @param {ReturnType<MapPage["here"]>} here @param {import("./pure/map/view.js").View|null} view */
   announce(here, view) {
     if (!this.unsaid || !here?.site || !here.axes || !view || !this.source?.grid) return
     const { site, axes, chosen } = here
-    if (this.unsaid === 'view') say(part('live'), viewSentence(shown(view, this.source.grid, this.sheet.size()), pixelWords(this.state.pixel, stride(this.source.grid, this.sheet.level()), count)))
+    if (this.unsaid === 'view') say(part('live'), viewSentence(shown(view, this.source.grid, this.sheet.size()), pixelWords(this.state.pixel, stride(this.source.grid, this.sheet.level()), count, this.second()?.spoken)))
     else if (chosen) {
       const weight = this.sheet.weight()
       if (weight === null && this.store.awaited()) return
       const [query, key] = [axes.rows.tokens[chosen.i], axes.columns.tokens[chosen.j]]
-      say(part('live'), cellSentence({ ...chosen, query: query ? spoken(query) : '', key: key ? spoken(key) : '', weight, distance: distanceWords(site, chosen.i, chosen.j) }))
+      say(part('live'), cellSentence({ ...chosen, query: query ? spoken(query) : '', key: key ? spoken(key) : '', weight, distance: distanceWords(site, chosen.i, chosen.j), what: this.second()?.spoken }))
     }
     this.unsaid = null
   }

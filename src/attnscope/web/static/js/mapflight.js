@@ -4,13 +4,14 @@ import * as api from './api.js'
 import { find } from './pure/map/find.js'
 import { centred, held, panned, zoomedIn } from './pure/map/view.js'
 import { count } from './pure/number.js'
+import { times } from './pure/values.js'
 
 /** @typedef {{i: number, j: number}} Cell @typedef {import("./types.js").LargeCell} LargeCell */
 /**
  * What is asked of the page.
  * @typedef {{session: import("./session.js").Session, source: import("./mapsource.js").Source|null, sheet: {size: () => import("./pure/map/view.js").Size}, unsaid: "cell"|"view"|null,
  *   tools: {say: (text: string, bad: boolean) => void}, view: () => import("./pure/map/view.js").View|null, here: () => import("./views/map/sheet.js").Here|null,
- *   largest: () => LargeCell[]|undefined, change: (patch: Partial<import("./types.js").MapState>, kind: string) => void, choose: (cell: Cell) => void}} Page
+ *   largest: () => LargeCell[]|undefined, second: () => import("./pure/values.js").Second|null, change: (patch: Partial<import("./types.js").MapState>, kind: string) => void, choose: (cell: Cell) => void}} Page
  */
 
 const FLY = 40 // px of a cell where one flies to
@@ -30,7 +31,9 @@ export class Flight {
     if (!block || !run || !source) return this.page.choose(cell)
     const [rows, columns] = [block.rows, block.columns].map(([start, end]) => ({ start, size: end - start }))
     try {
-      const { values } = await api.grid(run.id, source.site.site, source.head, rows, columns)
+      const { values: weights } = await api.grid(run.id, source.site.site, source.head, rows, columns)
+      const second = this.page.second()
+      const values = second ? times(weights, second.lengths, columns.start, columns.size) : weights
       const best = values.reduce((most, value, at) => (value > values[most] ? at : most), 0)
       if (this.page.source === source) this.page.choose(values[best] < 0 ? cell : { i: rows.start + Math.floor(best / columns.size), j: columns.start + (best % columns.size) })
     } catch {

@@ -5,6 +5,7 @@ import { Base } from './base.js'
 import { part } from './dom.js'
 import { resolve } from './pure/selection.js'
 import { isSite, longName } from './pure/sites.js'
+import { nameOf } from './pure/values.js'
 import { createSession } from './session.js'
 import { mount as mountBadge } from './views/badge.js'
 
@@ -28,11 +29,18 @@ export class Page extends Base {
     this.badge = mountBadge(part('badge'))
   }
 
-  /** The chosen head. */
+  /** Whether weight times value is drawn of a site. @param {import("./types.js").Site} _site @returns {boolean} */
+  ofValues(_site) {
+    return false
+  }
+
+  /** The chosen head, as it is drawn. */
   file() {
     const { run } = this.session
     const { at, head } = run ? resolve(this.state, run.result) : { at: null, head: 0 }
-    return run && isSite(at) ? { title: `${longName(at, run.result)} · Head ${head}`, get: (/** @type {string} */ form) => api.exported(run.id, at.site, head, form) } : null
+    if (!run || !isSite(at)) return null
+    const values = this.ofValues(at)
+    return { title: `${longName(at, run.result)} · Head ${head}${values ? ` · ${nameOf(at)}` : ''}`, get: (/** @type {string} */ form) => api.exported(run.id, at.site, head, form, values) }
   }
 
   async open() {

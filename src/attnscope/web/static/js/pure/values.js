@@ -24,6 +24,27 @@ export const nameOf = ({ lengths }) => (lengths.through === null ? 'weight × |v
 /** The same as it is said. @param {Site} site */
 export const spokenOf = ({ lengths }) => (lengths.through === null ? 'weight times length of value' : 'weight times length of value after W_O')
 
+/** What is drawn in place of weights. name, spoken: what its numbers are; lengths: of every key; most: the largest that a number can be, a weight of 1 on the longest value @typedef {{name: string, spoken: string, lengths: Float32Array, most: number}} Second */
+
+/** @param {Site} site @param {Float32Array} lengths @returns {Second} */
+export function secondOf(site, lengths) {
+  const longest = lengths.reduce((most, length) => (length > most && length < Infinity ? length : most), 0)
+  return { name: nameOf(site), spoken: spokenOf(site), lengths, most: longest || 1 }
+}
+
+/** @type {WeakMap<import("../types.js").Sides, import("../types.js").Sides>} the same sides give the same */
+const alongs = new WeakMap()
+
+/**
+ * What stands along the sides in the second picture: what each key receives is times its length.
+ * @param {import("../types.js").Sides} sides @param {Second} second @param {Float32Array|undefined} largest number of each row @returns {import("../types.js").Sides}
+ */
+export function stretched(sides, { lengths }, largest) {
+  const known = alongs.get(sides) ?? { ...sides, received: times(sides.received, lengths, 0), received_mean: times(sides.received_mean, lengths, 0) }
+  alongs.set(sides, known)
+  return { ...known, largest: /** @type {Float32Array} */ (largest) }
+}
+
 /** What the second picture is of, in a sentence. @param {Site} site */
 export function aboutOf({ lengths }) {
   if (lengths.why) return `No second picture: ${lengths.why}.`

@@ -1,7 +1,7 @@
 // Values of a tile to pixels, and the four scales as they mean on a map. A pixel stands for a block of cells.
 
 import { stepOf } from '../colour.js'
-import { MINUS } from '../number.js'
+import { MINUS, small } from '../number.js'
 
 /** @typedef {"max"|"mean"|"sum"} Reduction @typedef {import("../../types.js").ScaleName} ScaleName */
 /** values: −1 where nothing is visible; rows, columns: pixels; stride: cells along a pixel's side @typedef {{values: Float32Array, rows: number, columns: number, stride: number, top: number}} Tile top: the row of the grid that its first row of pixels begins with */
@@ -11,11 +11,11 @@ export const DECADES = 5
 /** @type {Reduction[]} */
 export const REDUCTIONS = ['max', 'mean', 'sum']
 
-/** What a pixel is, in words. @param {Reduction} reduction @param {number} cells along its side @param {(n: number) => string} count */
-export function pixelWords(reduction, cells, count) {
-  if (cells === 1) return '1 pixel = 1 cell, its weight'
+/** What a pixel is, in words. @param {Reduction} reduction @param {number} cells along its side @param {(n: number) => string} count @param {string} what a number of a cell is */
+export function pixelWords(reduction, cells, count, what = 'weight') {
+  if (cells === 1) return `1 pixel = 1 cell, its ${what}`
   const block = `1 pixel = ${count(cells)} × ${count(cells)} cells, `
-  if (reduction === 'max') return `${block}their largest weight`
+  if (reduction === 'max') return `${block}their largest ${what}`
   if (reduction === 'mean') return `${block}the mean of those that are visible`
   return `${block}their sum, a query of the block on average`
 }
@@ -27,13 +27,13 @@ export const widened = (reduction, cells, count) => (reduction === 'max' && cell
 export const weightOf = (reduction, value, queries) => (reduction === 'sum' ? value / Math.max(1, queries) : value)
 
 /**
- * @typedef {{name: ScaleName, reduction: Reduction, largest: (row: number, end: number) => number, sorted: Float32Array}} Wanted
- *   largest: the largest weight of rows [row, end); sorted: the values of the whole picture in ascending order
+ * @typedef {{name: ScaleName, reduction: Reduction, largest: (row: number, end: number) => number, sorted: Float32Array, most?: number}} Wanted
+ *   largest: the largest weight of rows [row, end); sorted: the values of the whole picture in ascending order; most: what the most colour stands for, 1 where it is not said
  */
 
 /** @param {Wanted} wanted @returns {(weight: number, row: number, end: number) => number} */
-export function scaleOf({ name, largest, sorted }) {
-  if (name === 'log') return (weight) => 1 + Math.log10(Math.max(weight, 10 ** -DECADES)) / DECADES
+export function scaleOf({ name, largest, sorted, most = 1 }) {
+  if (name === 'log') return (weight) => 1 + Math.log10(Math.max(weight / most, 10 ** -DECADES)) / DECADES
   if (name === 'row') {
     return (weight, row, end) => {
       const most = largest(row, end)
@@ -41,11 +41,13 @@ export function scaleOf({ name, largest, sorted }) {
     }
   }
   if (name === 'rank') return (weight) => rank(weight, sorted)
-  return (weight) => weight
+  return (weight) => weight / most
 }
 
-/** Ticks under the legend. @param {ScaleName} name @returns {string[]} */
-export function ticks(name) {
+/** Ticks under the legend, whose end stands for `most`. @param {ScaleName} name @param {number|null} [most] null is 1 @returns {string[]} */
+export function ticks(name, most = null) {
+  if (most !== null && name === 'log') return Array.from({ length: DECADES + 1 }, (_, at) => (at ? '' : '≤ ') + small(most / 10 ** (DECADES - at)))
+  if (most !== null && name === 'linear') return ['0', ...[0.25, 0.5, 0.75, 1].map((part) => small(most * part))]
   if (name === 'log') return [`≤ 1e${MINUS}5`, `1e${MINUS}4`, '.001', '.01', '.1', '1']
   if (name === 'row') return ['0', '', 'half', '', 'row’s largest']
   if (name === 'rank') return ['least', '', 'median', '', 'most']

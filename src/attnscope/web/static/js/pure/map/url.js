@@ -22,4 +22,5 @@ export const { empty: EMPTY, parse, format } = spelling(/** @type {import("../sp
   view,
   marks: flag(true),
   list: oneOf(['apart', 'all']),
+  values: flag(false),
 }))

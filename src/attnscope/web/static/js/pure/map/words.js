@@ -2,17 +2,18 @@
 
 import { count, fixed, weight } from '../number.js'
 
-/** A weight in a cell of the plane: .914, .03, 4e−6, 0. @param {number} w */
+/** A number in a cell of the plane: .914, .03, 4e−6, 0; past 10, which no weight is, with fewer places. @param {number} w */
 export function cellText(w) {
   if (w === 0) return '0'
+  if (w >= 10) return fixed(w, w < 1000 ? 1 : 0)
   return w < 0.0005 ? fixed(w, 3) : weight(w)
 }
 
-/** "query 98,304 is, key 23,117 heron, weight .914, 75,187 back" @param {{i: number, j: number, query: string, key: string, weight: number|null, distance: string}} cell weight under 0: not visible; null: on its way */
-export function cellSentence({ i, j, query, key, weight: w, distance }) {
+/** "query 98,304 is, key 23,117 heron, weight .914, 75,187 back" @param {{i: number, j: number, query: string, key: string, weight: number|null, distance: string, what?: string}} cell weight under 0: not visible; null: on its way; what: it is called */
+export function cellSentence({ i, j, query, key, weight: w, distance, what = 'weight' }) {
   const where = `query ${count(i)} ${query}, key ${count(j)} ${key}`.replace(/\s+/g, ' ')
   if (w === null) return where
-  return w < 0 ? `${where}, not visible` : [where, `weight ${weight(w)}`, distance].filter(Boolean).join(', ')
+  return w < 0 ? `${where}, not visible` : [where, `${what} ${weight(w)}`, distance].filter(Boolean).join(', ')
 }
 
 /** "rows 0 to 131,071, columns 0 to 131,071, 1 pixel = 202 × 202 cells" @param {{rows: {start: number, end: number}, columns: {start: number, end: number}}} part @param {string} pixel */

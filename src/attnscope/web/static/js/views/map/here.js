@@ -3,13 +3,13 @@
 import { css, h, put } from '../../dom.js'
 import { context } from '../../pure/map/find.js'
 import { shown } from '../../pure/map/view.js'
-import { count, two, weight7 } from '../../pure/number.js'
+import { count, four, two, weight7 } from '../../pure/number.js'
 import { pieces } from '../chip.js'
 
 /** @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Site} Site @typedef {import("../../types.js").Sides} Sides @typedef {{i: number, j: number}} Cell */
 /**
- * point: what is pointed at, else what is chosen. weight: null on its way, under 0 not visible; block: what the value under the pointer stands for, where it is no cell.
- * @typedef {{site: Site, rows: Axis, columns: Axis, point: Cell|null, pointing: boolean, weight: number|null, block: {value: number, cells: number, words: string}|null, distance: string, sides: Sides|undefined}} Data
+ * point: what is pointed at, else what is chosen. weight: null on its way, under 0 not visible; product: what the number is made of, where it is no weight; block: what the value under the pointer stands for, where it is no cell.
+ * @typedef {{site: Site, rows: Axis, columns: Axis, point: Cell|null, pointing: boolean, weight: number|null, product: {weight: number|null, length: number, name: string}|null, block: {value: number, cells: number, words: string}|null, distance: string, sides: Sides|undefined}} Data
  */
 
 const SIDE = 128 // px of the whole in small
@@ -30,15 +30,15 @@ export function mount(el, go) {
   })
   return {
     /** @param {Data} data */
-    update({ site, rows, columns, point, pointing, weight, block, distance, sides }) {
+    update({ site, rows, columns, point, pointing, weight, product, block, distance, sides }) {
       put(what, pointing ? 'row and column under the pointer' : 'row and column under the crosshair')
       if (!point) return put(lines, h('p', { class: 'dim wide' }, 'Press a place of the map to choose a cell.'))
       const { i, j } = point
       put(lines,
         h('span', { class: 'd' }, 'query'), h('span', {}, count(i)), around(rows, i),
         h('span', { class: 'd' }, 'key'), h('span', {}, count(j)), around(columns, j),
-        h('span', { class: 'd' }, block ? 'pixel' : 'weight'), h('span', { class: block ? 'w block' : 'w' }, number(weight, block), h('small', {}, block ? block.words : distance)),
-        ...rowLine(site, sides, i), ...columnLine(sides, j))
+        h('span', { class: 'd' }, block ? 'pixel' : product ? 'moves' : 'weight'), h('span', { class: block ? 'w block' : 'w' }, number(weight, block), h('small', {}, block ? block.words : distance)),
+        ...productLine(product), ...rowLine(site, sides, i), ...columnLine(sides, j, product))
     },
     /** @param {{grid: import("../../pure/map/view.js").Grid, view: import("../../pure/map/view.js").View, size: import("../../pure/map/view.js").Size, chosen: Cell|null, picture: HTMLCanvasElement|null}} data picture: the whole grid as the plane colours it, once it is there */
     whole(data) {
@@ -79,6 +79,13 @@ function around(axis, at) {
   return h('code', { dir: 'auto' }, more.before && '…', ...before.flatMap((one) => pieces(one)), token && h('mark', {}, ...pieces(token)), ...after.flatMap((one) => pieces(one)), more.after && '…')
 }
 
+/** @param {Data["product"]} product */
+function productLine(product) {
+  if (!product) return []
+  const { weight, length, name } = product
+  return [h('span', { class: 'd' }, 'weight'), h('span', {}, weight === null ? '…' : weight < 0 ? '0' : weight7(weight)), h('span', { class: 'dim' }, `${name.replace('weight ', '')} ${four(length)}`)]
+}
+
 /** @param {Site} site @param {Sides|undefined} sides @param {number} i */
 function rowLine(site, sides, i) {
   if (!sides) return []
@@ -88,11 +95,11 @@ function rowLine(site, sides, i) {
   return [h('span', { class: 'd' }, 'row'), h('span', {}, amount(sides.entropy[i])), h('span', { class: 'dim' }, note)]
 }
 
-/** @param {Sides|undefined} sides @param {number} j */
-function columnLine(sides, j) {
+/** @param {Sides|undefined} sides @param {number} j @param {Data["product"]} product */
+function columnLine(sides, j, product) {
   if (!sides) return []
   const mean = sides.received_mean[j]
-  return [h('span', { class: 'd' }, 'column'), h('span', {}, amount(sides.received[j])), h('span', { class: 'dim' }, Number.isNaN(mean) ? 'received; no query sees it' : `received, ${weight7(mean)} a query that sees it`)]
+  return [h('span', { class: 'd' }, 'column'), h('span', {}, amount(sides.received[j])), h('span', { class: 'dim' }, Number.isNaN(mean) ? 'received; no query sees it' : `received, ${product ? four(mean) : weight7(mean)} a query that sees it`)]
 }
 
 /** @param {number} x */

@@ -6,7 +6,7 @@ import { count, weight7 } from '../../pure/number.js'
 import { pieces } from '../chip.js'
 
 /** @typedef {import("../../types.js").LargeCell} LargeCell @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Site} Site @typedef {{i: number, j: number}} Cell */
-/** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, head: number, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, list: "apart"|"all", title: string}} Data list: whether something is left out */
+/** @typedef {{cells: LargeCell[]|undefined, problem: string, site: Site, head: number, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, list: "apart"|"all", second: import("../../pure/values.js").Second|null, title: string}} Data list: whether something is left out; second: what is listed in place of weights */
 /** @typedef {{fly: (cell: Cell) => void, list: (list: "apart"|"all") => void}} On */
 
 /** What the columns hold, and whether their names are written. */
@@ -55,7 +55,7 @@ export function mount(el, on) {
   return {
     /** @param {Data} data */
     update(data) {
-      if (shown?.site !== data.site) put(head, ...HEADS.filter(({ name }) => name !== 'distance' || hasDistances(data.site)).map(({ name, written }) => h('th', { scope: 'col', class: name === 'distance' ? 'far' : null }, written ? name : h('span', { class: 'sr' }, name))))
+      if (shown?.site !== data.site || shown.second?.name !== data.second?.name) put(head, ...headsOf(data))
       shown = data
       every.checked = data.list === 'all'
       put(leftOut, hasDistances(data.site) ? 'First token and diagonal too' : 'First key too')
@@ -71,9 +71,16 @@ export function mount(el, on) {
 }
 
 /** @param {Data} data */
-function nothing({ cells, list, site }) {
+function headsOf({ site, second }) {
+  const told = HEADS.filter(({ name }) => name !== 'distance' || hasDistances(site))
+  return told.map(({ name, written }, at) => h('th', { scope: 'col', class: name === 'distance' ? 'far' : null }, at === 0 && second ? second.name : written ? name : h('span', { class: 'sr' }, name)))
+}
+
+/** @param {Data} data */
+function nothing({ cells, list, site, second }) {
   if (!cells) return 'Looking for them…'
-  return list === 'all' ? 'No weight is above 0 here.' : `No weight is above 0 here but those of the ${hasDistances(site) ? 'first token and the diagonal' : 'first key'}.`
+  const what = second?.name ?? 'weight'
+  return list === 'all' ? `No ${what} is above 0 here.` : `No ${what} is above 0 here but those of the ${hasDistances(site) ? 'first token and the diagonal' : 'first key'}.`
 }
 
 /** @param {LargeCell} cell @param {number} at @param {Data} data */
@@ -83,12 +90,12 @@ function line({ weight, i, j }, at, { site, axes }) {
 }
 
 /** Each line carries the certificate of its head. @param {Data} data */
-function download({ cells, site, head, axes, title }) {
+function download({ cells, site, head, axes, second, title }) {
   const quoted = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`
   const { verdict, z } = site.certificate[head] ?? { verdict: 'not kept', z: null }
   const of = [quoted(site.name), site.layer, head, verdict, z ?? '']
   const lines = (cells ?? []).map(({ weight, i, j }) => [weight, i, quoted(axes.rows.tokens[i]?.text ?? ''), j, quoted(axes.columns.tokens[j]?.text ?? ''), ...of].join(','))
-  const url = URL.createObjectURL(new Blob([['weight,query,query_token,key,key_token,module,layer,head,certificate,z', ...lines].join('\r\n') + '\r\n'], { type: 'text/csv' }))
-  h('a', { href: url, download: `${title.replace(/[^\p{L}\p{N}]+/gu, '-').toLowerCase()}-largest-cells.csv` }).click()
+  const url = URL.createObjectURL(new Blob([[`${second ? 'weight_times_length' : 'weight'},query,query_token,key,key_token,module,layer,head,certificate,z`, ...lines].join('\r\n') + '\r\n'], { type: 'text/csv' }))
+  h('a', { href: url, download: `${title.replace(/[^\p{L}\p{N}]+/gu, '-').toLowerCase()}-largest-cells${second ? '-values' : ''}.csv` }).click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -7,7 +7,7 @@ import { count } from '../../pure/number.js'
 import { pieces } from '../chip.js'
 
 /** @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Span} Span @typedef {{i: number, j: number}} Cell */
-/** weights: of rows x columns, −1 where not visible; undefined on their way @typedef {{grid: {tq: number, tk: number}, chosen: Cell|null, rows: Span, columns: Span, weights: Float32Array|undefined, colour: (weight: number, i: number) => number, map: import("../../types.js").ColourMap, axes: {rows: Axis, columns: Axis}, sink: Float32Array|null, seeing: (i: number) => boolean, scale: string}} Data seeing: whether a row sees any key; scale: the colour, where it is another than the map's */
+/** weights: of rows x columns, −1 where not visible; undefined on their way @typedef {{grid: {tq: number, tk: number}, chosen: Cell|null, rows: Span, columns: Span, weights: Float32Array|undefined, colour: (weight: number, i: number) => number, map: import("../../types.js").ColourMap, axes: {rows: Axis, columns: Axis}, sink: Float32Array|null, most: number, seeing: (i: number) => boolean, whole: boolean, scale: string}} Data most: what a number can be at most; seeing: whether a row sees any key; whole: whether a row adds up to 1, so that something is elsewhere; scale: the colour, where it is another than the map's */
 /** @typedef {{choose: (cell: Cell) => void, fly: () => void, open: (cell?: Cell) => void}} On */
 
 export const SIDE = 8
@@ -55,7 +55,7 @@ export function mount(el, on) {
       const spots = (/** @type {Span} */ span) => Array.from({ length: span.size }, (_, at) => span.start + at)
       const head = h('div', { role: 'row', class: 'lr top' }, h('span', { class: 'corner' }), h('span', { class: 'corner second' }),
         ...spots(columns).map((j) => h('span', { class: j === now.chosen?.j ? 'hd on' : 'hd', role: 'columnheader' }, h('span', { class: 'p' }, shortPosition(j, j === columns.start || j === now.chosen?.j)), h('span', { class: 't', dir: 'auto' }, ...tokenOf(now.axes.columns, j)))),
-        h('span', { class: 'el', role: 'columnheader' }, 'elsewhere'))
+        h('span', { class: 'el', role: 'columnheader' }, now.whole && 'elsewhere'))
       put(grid, head, ...spots(rows).map((i) => line(i, spots(columns), now)))
     },
   }
@@ -72,15 +72,15 @@ function line(i, columns, data) {
     if (weight !== undefined && weight > 0) inside += weight
     return cellOf(i, j, weight, data)
   })
-  const left = weights && data.seeing(i) ? cellText(Math.max(0, 1 - inside)) : ''
+  const left = weights && data.whole && data.seeing(i) ? cellText(Math.max(0, 1 - inside)) : ''
   const el = h('span', { class: 'el', role: 'gridcell', title: sunk ? `${cellText(sunk)} of it goes to the learned sink` : null }, left)
   return h('div', { role: 'row', class: 'lr' }, h('span', { class: on ? 'p on' : 'p' }, count(i)), h('span', { class: on ? 'rw on' : 'rw', role: 'rowheader', dir: 'auto' }, ...tokenOf(data.axes.rows, i)), ...cells, el)
 }
 
 /** @param {number} i @param {number} j @param {number|undefined} weight @param {Data} data */
-function cellOf(i, j, weight, { chosen, colour, map }) {
+function cellOf(i, j, weight, { chosen, colour, map, most }) {
   const at = i === chosen?.i && j === chosen.j
-  const name = ['cl', at && 'at', weight !== undefined && weight >= 0.3 && 'big', weight !== undefined && weight < 0 && 'hatch'].filter(Boolean).join(' ')
+  const name = ['cl', at && 'at', weight !== undefined && weight >= 0.3 * most && 'big', weight !== undefined && weight < 0 && 'hatch'].filter(Boolean).join(' ')
   const said = weight === undefined ? 'on its way' : weight < 0 ? 'not visible' : cellText(weight)
   const el = h('span', { class: name, role: 'gridcell', 'aria-label': `query ${count(i)}, key ${count(j)}, ${said}` }, weight === undefined ? '' : weight < 0 ? '' : cellText(weight))
   attr(el, 'aria-selected', at)

@@ -12,7 +12,7 @@ import { listenTo } from './hand.js'
 /** @typedef {{i: number, j: number}} Cell */
 /**
  * @typedef {{grid: Grid, view: View, tiles: ReturnType<import("../../tilestore.js").createTiles>, waits: (level: number) => boolean, seen: (rows: [number, number], columns: [number, number]) => boolean,
- *   pixel: import("../../pure/map/paint.js").Reduction, scale: import("../../types.js").ScaleName, largest: Float32Array|undefined, map: ColourMap,
+ *   pixel: import("../../pure/map/paint.js").Reduction, scale: import("../../types.js").ScaleName, largest: Float32Array|undefined, most: number, map: ColourMap,
  *   marks: import("../../pure/map/marks.js").Mark[], callouts: import("../../pure/map/marks.js").Callout[], offset: number, chosen: Cell|null, title: string}} Data
  */
 /** @typedef {{view: (view: View) => void, choose: (cell: Cell, block: {rows: [number, number], columns: [number, number]}|null) => void, hover: (cell: Cell|null, value: number|null, cells: number) => void, open: (cell: Cell) => void}} On */
@@ -123,12 +123,12 @@ class Plane {
   /** @param {Address} tile @param {Loaded} loaded @param {Data} data */
   #canvasOf(tile, loaded, data) {
     const name = nameOf(tile)
-    const key = [data.pixel, data.scale, data.map.css(1), data.scale === 'rank' ? this.#sorted(data).length : '', data.scale === 'row' && data.largest ? 'rows' : ''].join(' ')
+    const key = [data.pixel, data.scale, data.most, data.map.css(1), data.scale === 'rank' ? this.#sorted(data).length : '', data.scale === 'row' && data.largest ? 'rows' : ''].join(' ')
     const known = this.#painted.get(name)
     if (known?.key === key) return known.canvas
     const { planes, rows, columns } = loaded
     const cells = stride(data.grid, tile.level)
-    const wanted = { name: data.scale, reduction: data.pixel, largest: largestOfRows(data.largest), sorted: this.#sorted(data) }
+    const wanted = { name: data.scale, reduction: data.pixel, largest: largestOfRows(data.largest), sorted: this.#sorted(data), most: data.most }
     const pixels = paint({ values: planes[data.pixel], rows, columns, stride: cells, top: tile.row * data.grid.tile * cells }, data.grid.tq, wanted, data.map.pixels)
     const canvas = known?.canvas ?? document.createElement('canvas')
     Object.assign(canvas, { width: columns, height: rows })
@@ -190,7 +190,7 @@ class Plane {
 
   /** Where a weight stands on the colour map. @param {number} weight @param {number} i @param {Data} data */
   #place(weight, i, data) {
-    return scaleOf({ name: data.scale, reduction: 'max', largest: largestOfRows(data.largest), sorted: this.#sorted(data) })(weight, i, i + 1)
+    return scaleOf({ name: data.scale, reduction: 'max', largest: largestOfRows(data.largest), sorted: this.#sorted(data), most: data.most })(weight, i, i + 1)
   }
 
   /** @param {Data} data */

@@ -6,7 +6,8 @@ import { largestOfRows, pixelWords, scaleOf, ticks, widened } from '../../pure/m
 import { levelOf, stride } from '../../pure/map/view.js'
 import { label } from '../../pure/marks.js'
 import { count } from '../../pure/number.js'
-import { CALM } from '../../api.js'
+import { aboutOf, stretched, times } from '../../pure/values.js'
+import * as api from '../../api.js'
 import { mount as mountReceipt } from '../receipt.js'
 import { card, progressText } from '../card.js'
 import { mountFacts } from '../facts.js'
@@ -20,12 +21,12 @@ import { mountSide } from './sides.js'
 /** @typedef {import("../../types.js").Site} Site @typedef {import("../../types.js").Result} Result @typedef {import("../../types.js").Axis} Axis @typedef {{i: number, j: number}} Cell @typedef {import("../../pure/map/view.js").View} View */
 /** @typedef {{result: Result, at: Site|import("../../types.js").Missing|null, head: number, site: Site|null, axes: {rows: Axis, columns: Axis, same: boolean}|null, chosen: Cell|null}} Here */
 /**
- * @typedef {{session: import("../../session.js").Session, here: Here|null, source: import("../../mapsource.js").Source|null, view: View|null, state: import("../../types.js").MapState,
+ * @typedef {{session: import("../../session.js").Session, here: Here|null, source: import("../../mapsource.js").Source|null, second: import("../../pure/values.js").Second|null, view: View|null, state: import("../../types.js").MapState,
  *   look: import("../../look.js").Look, name: string, numbers: ReturnType<import("../../numbers.js").numbersOf>|null, pointed: {cell: Cell, value: number|null, cells: number}|null,
  *   cells: import("../../types.js").LargeCell[]|undefined, store: ReturnType<import("../../store.js").createStore>}} Data
  */
 /**
- * @typedef {Omit<import("./plane.js").On, "open"> & {step: (cell: Cell) => void, fly: (cell: Cell) => void, list: (list: "apart"|"all") => void, marks: (on: boolean) => void, again: () => void, cancel: () => void, resume: () => void, draw: () => void}} On
+ * @typedef {Omit<import("./plane.js").On, "open"> & {step: (cell: Cell) => void, fly: (cell: Cell) => void, weights: () => void, list: (list: "apart"|"all") => void, marks: (on: boolean) => void, again: () => void, cancel: () => void, resume: () => void, draw: () => void}} On
  */
 
 const LONG = { entropy: 56, received: 32 } // px of the longest bars
@@ -36,7 +37,8 @@ export const mount = (parts, on) => new Sheet(parts, on)
 
 class Sheet {
   /** @type {Data|null} */ #data = null
-  /** @type {Float32Array|undefined} */ #lens
+  /** @type {Float32Array|undefined} */ #weights
+  /** @type {Float32Array|undefined} the same as they are drawn */ #lens
   #lensRows = { start: 0, size: 0 }
   #lensColumns = { start: 0, size: 0 }
 
@@ -49,14 +51,16 @@ class Sheet {
     const [top, left, entropy, received] = ['rt', 'rl', 'ent', 'rec'].map((name) => /** @type {HTMLElement} */ (map.querySelector(`.${name}`)))
     this.rulers = { top: mountRuler(top, 'top'), left: mountRuler(left, 'left') }
     this.bars = { right: mountSide(entropy, 'right', { name: 'Entropy of each query', how: 'mean', long: LONG.entropy }), bottom: mountSide(received, 'bottom', { name: 'Weight received by each key', how: 'max', long: LONG.received }) }
+    this.cap = /** @type {HTMLElement} */ (map.querySelector('.cap.received'))
     this.cards = /** @type {HTMLElement} */ (map.querySelector('.cards'))
     this.ramp = h('i', { class: 'legend-ramp', 'aria-hidden': 'true' })
     this.legend = h('div', { class: 'legend' }, this.ramp, h('div'))
     this.means = h('span', { class: 'small dim num' })
     this.wide = h('span', { class: 'small faint num' })
+    this.about = h('span', { class: 'small faint' })
     this.tick = h('input', { type: 'checkbox', onchange: () => on.marks(this.tick.checked) })
     this.facts = mountFacts()
-    put(/** @type {HTMLElement} */ (map.querySelector('.foot')), this.legend, h('div', { class: 'said' }, this.means, this.wide), h('label', { class: 'check small' }, this.tick, ' Marks'), this.facts.el)
+    put(/** @type {HTMLElement} */ (map.querySelector('.foot')), this.legend, h('div', { class: 'said' }, this.means, this.wide, this.about), h('label', { class: 'check small' }, this.tick, ' Marks'), this.facts.el)
     const sections = ['here', 'lens-box', 'largest'].map((name) => h('section', { class: name }))
     put(side, ...sections)
     this.here = mountHere(sections[0], (cell) => on.fly(cell))
@@ -91,7 +95,7 @@ class Sheet {
   update(data) {
     this.#data = data
     const { here, source, view, session } = data
-    const ready = Boolean(here?.site && source?.grid && view && !source.waits(levelOf(view, source.grid, devicePixelRatio)))
+    const ready = Boolean(here?.site && source?.grid && view && (data.second || !data.state.values) && !source.waits(levelOf(view, source.grid, devicePixelRatio)))
     for (const el of [this.map, this.side]) attr(el, 'data-blank', ready ? null : '')
     this.facts.update(here?.site ?? null, here?.head ?? 0)
     this.#shape(here?.site ?? null)
@@ -100,7 +104,8 @@ class Sheet {
     const problem = source.tiles.problem() ?? session.problem
     if (problem) put(this.cards, this.#card(problem, session.problem === null))
     const { site, axes, chosen } = here
-    const sides = data.numbers?.sides({ site, head: here.head })
+    const own = data.numbers?.sides({ site, head: here.head })
+    const sides = own && data.second ? stretched(own, data.second, this.#rowsOf(data)) : own
     this.#lensOf(data, chosen)
     this.#plane(data, { site, axes, chosen, view, sides })
     this.#legend(data)
@@ -116,59 +121,71 @@ class Sheet {
   }
 
   /** @param {Data} data @param {{site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, view: View, sides: import("../../types.js").Sides|undefined}} at */
-  #plane({ source, state, look, name }, { site, axes, chosen, view, sides }) {
+  #plane({ source, second, state, look, name }, { site, axes, chosen, view, sides }) {
     if (!source?.grid) return
     const marks = state.marks ? marksOf(site, axes) : []
     this.plane.update({
-      grid: source.grid, view, tiles: source.tiles, waits: source.waits, seen: mayBeSeen(site), pixel: state.pixel, scale: state.scale, largest: sides?.largest, map: look.map,
-      marks, callouts: state.marks && sides ? calloutsOf(site, sides) : [], offset: site.offset ?? 0, chosen,
-      title: `Map of ${name.toLowerCase()}. Arrows move, plus and minus zoom, 0 shows the whole`,
+      grid: source.grid, view, tiles: source.tiles, waits: source.waits, seen: mayBeSeen(site), pixel: state.pixel, scale: state.scale, largest: sides?.largest, most: second?.most ?? 1, map: look.map,
+      marks, callouts: state.marks && sides && !second ? calloutsOf(site, sides) : [], offset: site.offset ?? 0, chosen,
+      title: `Map of ${name.toLowerCase()}${second ? `, ${second.spoken}` : ''}. Arrows move, plus and minus zoom, 0 shows the whole`,
     })
   }
 
   /** @param {Data} data @param {{site: Site, chosen: Cell|null, view: View, sides: import("../../types.js").Sides|undefined}} at */
-  #bars({ pointed }, { site, chosen, view, sides }) {
+  #bars({ pointed, second }, { site, chosen, view, sides }) {
     const { width, height } = this.size()
     const [colour, accent] = ['.ent', '.ent .amount'].map((name) => getComputedStyle(/** @type {HTMLElement} */ (this.map.querySelector(name))).color)
-    const bar = (/** @type {Float32Array} */ values, /** @type {number} */ from, /** @type {number} */ length, /** @type {number} */ most, /** @type {number|null} */ at) => ({ values, from, scale: view.scale, length, most, chosen: at, colour, accent })
+    const bar = (/** @type {Float32Array} */ values, /** @type {number} */ from, /** @type {number} */ length, /** @type {number} */ most, /** @type {number|null} */ at, /** @type {string} */ name = '') => ({ values, from, scale: view.scale, length, most, chosen: at, name: name || undefined, colour, accent })
     const at = pointed?.cell ?? chosen
     this.bars.right.update(sides ? bar(sides.entropy, view.row, height, Math.log(Math.max(2, site.tk)), at?.i ?? null) : null)
-    this.bars.bottom.update(sides ? bar(sides.received, view.col, width, fullBar(sides.received), at?.j ?? null) : null)
+    this.bars.bottom.update(sides ? bar(sides.received, view.col, width, fullBar(sides.received), at?.j ?? null, second ? `What each key receives, ${second.spoken}` : '') : null)
   }
 
   /** @param {Data} data @param {{site: Site, axes: {rows: Axis, columns: Axis}, chosen: Cell|null, sides: import("../../types.js").Sides|undefined}} at */
   #beside(data, { site, axes, chosen, sides }) {
-    const { pointed, state, look, source, view, cells, name } = data
+    const { pointed, state, look, source, second, view, cells, name } = data
     if (!source?.grid || !view) return
     const point = pointed?.cell ?? chosen
     const block = pointed && pointed.cells > 1 && pointed.value !== null ? { value: pointed.value, cells: pointed.cells, words: blockWords(state.pixel, pointed.cells) } : null
     const weight = !point ? null : pointed && pointed.cells === 1 ? pointed.value : this.#weightOf(point)
-    this.here.update({ site, ...axes, point, pointing: pointed !== null, weight, block, distance: point ? distanceWords(site, point.i, point.j) : '', sides })
+    const product = point && second ? { weight: this.#valueAt(point, this.#weights), length: second.lengths[point.j], name: second.name } : null
+    this.here.update({ site, ...axes, point, pointing: pointed !== null, weight, product, block, distance: point ? distanceWords(site, point.i, point.j) : '', sides })
     this.here.whole({ grid: source.grid, view, size: this.size(), chosen, picture: this.plane.whole() })
-    const colour = scaleOf({ name: state.scale === 'rank' ? 'log' : state.scale, reduction: 'max', largest: largestOfRows(sides?.largest), sorted: new Float32Array(0) })
+    const colour = scaleOf({ name: state.scale === 'rank' ? 'log' : state.scale, reduction: 'max', largest: largestOfRows(sides?.largest), sorted: new Float32Array(0), most: second?.most })
     this.lens.update({
       grid: source.grid, chosen, rows: this.#lensRows, columns: this.#lensColumns, weights: this.#lens, colour: (w, i) => colour(w, i, i + 1), map: look.map, axes,
-      sink: site.sinks ? (sides?.sink ?? null) : null, seeing: (i) => (sides?.largest[i] ?? 1) > 0, scale: state.scale === 'rank' ? 'log' : '',
+      sink: site.sinks ? (sides?.sink ?? null) : null, seeing: (i) => (sides?.largest[i] ?? 1) > 0, most: second?.most ?? 1, whole: !second, scale: state.scale === 'rank' ? 'log' : '',
     })
     const problem = data.store.problem(`largest ${source.key} ${state.list}`)
-    this.largest.update({ cells, problem: problem ? problem.message : '', site, head: source.head, axes, chosen, list: state.list, title: name })
+    this.largest.update({ cells, problem: problem ? problem.message : '', site, head: source.head, axes, chosen, list: state.list, second, title: name })
   }
 
-  /** The cells around the chosen one, as exact weights. @param {Data} data @param {Cell|null} chosen */
-  #lensOf({ numbers, here }, chosen) {
+  /** The cells around the chosen one, as exact numbers. @param {Data} data @param {Cell|null} chosen */
+  #lensOf({ numbers, here, second }, chosen) {
     if (!here?.site || !numbers || !chosen) return
     const { tq, tk } = here.site
     const around = (/** @type {number} */ at, /** @type {number} */ cells) => ({ start: Math.max(0, Math.min(cells - SIDE, at - SIDE / 2)), size: Math.min(SIDE, cells) })
     this.#lensRows = around(chosen.i, tq)
     this.#lensColumns = around(chosen.j, tk)
-    this.#lens = numbers.block({ site: here.site, head: here.head }, this.#lensRows, this.#lensColumns)
+    this.#weights = numbers.block({ site: here.site, head: here.head }, this.#lensRows, this.#lensColumns)
+    this.#lens = this.#weights && second ? times(this.#weights, second.lengths, this.#lensColumns.start, this.#lensColumns.size) : this.#weights
+  }
+
+  /** The largest product of each row, asked for where colours need it. @param {Data} data */
+  #rowsOf({ source, state, store }) {
+    return source?.made && state.scale === 'row' ? store.get(`rows ${source.key}`, () => api.largestOfRows(source.of))?.values : undefined
   }
 
   /** @param {Cell} cell */
-  #weightOf({ i, j }) {
+  #weightOf(cell) {
+    return this.#valueAt(cell, this.#lens)
+  }
+
+  /** @param {Cell} cell @param {Float32Array|undefined} lens */
+  #valueAt({ i, j }, lens) {
     const [r, c] = [i - this.#lensRows.start, j - this.#lensColumns.start]
     const inside = r >= 0 && c >= 0 && r < this.#lensRows.size && c < this.#lensColumns.size
-    return inside && this.#lens ? this.#lens[r * this.#lensColumns.size + c] : null
+    return inside && lens ? lens[r * this.#lensColumns.size + c] : null
   }
 
   /** The arithmetic of a cell, of the chosen one where none is named, in a dialog. @param {Cell} [cell] */
@@ -201,17 +218,19 @@ class Sheet {
   }
 
   /** @param {Data} data */
-  #legend({ state, look, source }) {
+  #legend({ state, look, source, second, here }) {
     this.ramp.style.backgroundImage = `linear-gradient(to right, ${Array.from({ length: STOPS + 1 }, (_, at) => look.map.css(at / STOPS)).join(', ')})`
-    put(/** @type {HTMLElement} */ (this.legend.children[1]), ...ticks(state.scale).map((tick) => h('span', {}, tick)))
+    put(/** @type {HTMLElement} */ (this.legend.children[1]), ...ticks(state.scale, second?.most).map((tick) => h('span', {}, tick)))
     const cells = source?.grid ? stride(source.grid, this.level()) : 1
-    put(this.means, source?.grid ? pixelWords(state.pixel, cells, count) : '')
+    put(this.means, source?.grid ? pixelWords(state.pixel, cells, count, second?.name) : '')
     put(this.wide, source && !source.made ? `Coarser pixels are being made: ${madeWords(source.progress)}` : widened(state.pixel, cells, count))
+    put(this.about, second && here?.site ? aboutOf(here.site) : '')
+    put(this.cap, 'received', ...(second ? [h('br'), second.name.replace('weight ', '')] : []))
     this.tick.checked = state.marks
   }
 
   /** Why there is no map, or how far it is. @param {Data} data */
-  #nothing({ session, here, source }) {
+  #nothing({ session, here, source, state }) {
     const problem = source?.problem ?? session.problem
     if (problem) return put(this.cards, this.#card(problem, problem.status !== REFUSED))
     if (here && !here.site) {
@@ -219,6 +238,10 @@ class Sheet {
       return put(this.cards, card({ title: 'Nothing to show', text: reason }))
     }
     if (here?.site?.not_drawn) return put(this.cards, card({ title: 'No single weights', text: here.site.not_drawn }))
+    if (here?.site?.lengths.why && state.values) {
+      const hint = 'In Python, site.mixes(head, projection=W) takes the weight of the layer after the heads where v was kept.'
+      return put(this.cards, card({ title: 'No weight × value here', text: aboutOf(here.site), hint, button: { label: 'Show weights', act: this.on.weights } }))
+    }
     if (session.progress) return put(this.cards, card({ title: 'Opening', text: progressText(session.progress), bar: session.progress }))
     const progress = source?.progress
     if (source?.cancelled) {
@@ -234,7 +257,7 @@ class Sheet {
   /** @param {import("../../api.js").ApiError} problem @param {boolean} run whether running again may help */
   #card(problem, run) {
     const button = run ? { label: 'Try again', act: this.on.again } : null
-    return card({ title: problem.title, text: problem.message, hint: problem.hint, bad: problem.status !== CALM, button })
+    return card({ title: problem.title, text: problem.message, hint: problem.hint, bad: problem.status !== api.CALM, button })
   }
 }
 

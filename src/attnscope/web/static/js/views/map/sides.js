@@ -4,7 +4,7 @@ import { attr, css, h, put } from '../../dom.js'
 import { reduced } from '../../pure/map/paint.js'
 import { two } from '../../pure/number.js'
 
-/** @typedef {{values: Float32Array, from: number, scale: number, length: number, most: number, chosen: number|null, colour: string, accent: string}} Data length: px along the plane; most: the amount of a bar of full length */
+/** @typedef {{values: Float32Array, from: number, scale: number, length: number, most: number, chosen: number|null, name?: string, colour: string, accent: string}} Data name: in place of the usual one; length: px along the plane; most: the amount of a bar of full length */
 
 /**
  * @param {HTMLElement} el @param {"right"|"bottom"} side
@@ -26,7 +26,7 @@ export function mountSide(el, side, { name, how, long }) {
       const size = side === 'right' ? { width: long, height: length } : { width: length, height: long }
       Object.assign(canvas, { width: Math.round(size.width * ratio), height: Math.round(size.height * ratio) })
       css(canvas, size)
-      attr(canvas, 'aria-label', `${name}${scale < 1 ? `, ${how === 'max' ? 'the largest' : 'the mean'} of each pixel` : ''}`)
+      attr(canvas, 'aria-label', `${data.name ?? name}${scale < 1 ? `, ${how === 'max' ? 'the largest' : 'the mean'} of each pixel` : ''}`)
       const context = canvas.getContext('2d')
       if (!context) return
       context.scale(ratio, ratio)

@@ -1,4 +1,4 @@
-// The line of tools over the map: which head, what a pixel is, its colour, where to go, zoom.
+// The line of tools over the map: which head, what is drawn of it, what a pixel is, its colour, where to go, zoom.
 
 import { h, icon, put } from '../../dom.js'
 import { REDUCTIONS } from '../../pure/map/paint.js'
@@ -7,7 +7,7 @@ import { SCALES } from '../../pure/scale.js'
 import { mountSeg } from '../seg.js'
 
 /** @typedef {import("../../types.js").MapState} MapState */
-/** @typedef {{heads: () => void, pixel: (pixel: MapState["pixel"]) => void, scale: (scale: MapState["scale"]) => void, go: (asked: string, back: boolean) => void, zoom: (factor: number) => void, whole: () => void}} On */
+/** @typedef {{heads: () => void, pixel: (pixel: MapState["pixel"]) => void, scale: (scale: MapState["scale"]) => void, go: (asked: string, back: boolean) => void, values: (values: boolean) => void, zoom: (factor: number) => void, whole: () => void}} On */
 
 /** @param {HTMLElement} el @param {On} on */
 export function mount(el, on) {
@@ -15,6 +15,7 @@ export function mount(el, on) {
   const size = h('span', { class: 'small dim wide' })
   const pixel = mountSeg('Each pixel', REDUCTIONS.map((value) => ({ value, text: value })), on.pixel)
   const scale = mountSeg('Colour', SCALES.map((value) => ({ value, text: value })), on.scale)
+  const kinds = mountSeg('What is drawn', [{ value: 'weights', text: 'weight' }, { value: 'values', text: 'weight × value' }], (kind) => on.values(kind === 'values'))
   const field = h('input', { class: 'field', type: 'search', placeholder: 'Go to 1,200 or “a text”', 'aria-label': 'Go to a position, a cell or a text', autocomplete: 'off', spellcheck: 'false' })
   const said = h('span', { class: 'small said', role: 'status' })
   const out = h('button', { class: 'btn icon', type: 'button', 'aria-label': 'Zoom out', title: 'Zoom out (−)', onclick: () => on.zoom(0.5) }, icon('M3 7h8'))
@@ -25,7 +26,7 @@ export function mount(el, on) {
     else if (event.key === 'Escape') field.blur()
   })
   const group = (/** @type {string} */ name, /** @type {HTMLElement} */ part) => h('div', { class: 'group' }, h('span', {}, name), part)
-  put(el, head, size, group('Each pixel', pixel.el), group('Colour', scale.el), h('div', { class: 'end' }, said, field, out, closer, whole))
+  put(el, head, size, group('Each cell', kinds.el), group('Each pixel', pixel.el), group('Colour', scale.el), h('div', { class: 'end' }, said, field, out, closer, whole))
   return {
     focus() {
       field.focus()
@@ -40,11 +41,12 @@ export function mount(el, on) {
     update({ state, name, size: cells, least, most, rows }) {
       put(head, name, ' ▾')
       put(size, cells ? `${count(cells[0])} × ${count(cells[1])} cells` : '')
+      kinds.update(state.values ? 'values' : 'weights')
       pixel.update(state.pixel)
       scale.update(state.scale)
       const row = /** @type {HTMLButtonElement} */ (scale.el.children[SCALES.indexOf('row')])
       row.disabled = !rows
-      row.title = rows ? '' : 'Only the largest weight of a pixel can be set beside the largest of its row'
+      row.title = rows ? '' : 'Only the largest number of a pixel can be set beside the largest of its row'
       out.disabled = whole.disabled = least
       closer.disabled = most
     },
