@@ -94,7 +94,7 @@ lock:
 ## Remove what the other targets made.
 clean:
 	@rm -rf .venv .venv-docs .venv-real site .hf4 node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	@rm -f src/attnscope/core/native/_fold.so
+	@rm -f src/attnscope/core/native/_fold.so src/attnscope/core/native/_fold.txt
 
 $(app.ok): requirements/app.lock pyproject.toml
 	@tools/venv .venv requirements/app.lock

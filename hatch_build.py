@@ -27,6 +27,7 @@ class NativeEngine(BuildHookInterface[WheelBuilderConfig]):
         asked = compiling.asked()
         if self.target_name != "wheel" or asked == "0":
             return
+        inside = compiling.PLACE.relative_to(Path(self.root, "src").resolve())
         try:
             if version == "editable":
                 self.app.display_info(compiling.compile_into(compiling.PLACE))
@@ -38,8 +39,10 @@ class NativeEngine(BuildHookInterface[WheelBuilderConfig]):
             if asked == "1":
                 raise
             self.app.display_warning(f"native engine: not compiled, {reason}; the torch engine serves")
+            why = None if self.folder is None else Path(self.folder.name, compiling.NAME).with_suffix(".txt")
+            if why is not None and why.exists():
+                build_data["force_include"][str(why)] = inside.with_suffix(".txt").as_posix()
             return
-        inside = compiling.PLACE.relative_to(Path(self.root, "src").resolve())
         build_data["force_include"][str(library)] = inside.as_posix()
         build_data["pure_python"] = False
         platform = self.build_config.builder.get_best_matching_tag().rsplit("-", 1)[1]

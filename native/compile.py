@@ -16,12 +16,14 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -42,6 +44,10 @@ SETS = {
 # what the sanitized library has beside them: the 16 lanes of AVX-512 where there is AVX2 alone
 TESTED = {"wide": [*SETS["avx2"], "-DATTNSCOPE_WIDE"]}
 TIMEOUT = 900  # seconds for one file
+SOON = 60  # seconds for the first one, of one line: a compiler that hangs is not waited for 15 minutes
+FIRST = 'extern "C" __attribute__((visibility("default"))) int first() { return 42; }\n'
+OPENED = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).first() != 42)"
+LONGEST = 4_000  # characters of what a compiler said
 
 
 class NotCompiled(Exception):
@@ -52,19 +58,25 @@ def compile_into(target: Path, *, sanitize: bool = False) -> str:
     """Compile the engine and put it at `target`, whole or not at all; returns what was done, as a sentence.
 
     Raises NotCompiled with the reason where there is no library. One that lay there before is then removed:
-    it would be of other sources.
+    it would be of other sources. The reason lies in its place, as text, for `attnscope check` to tell.
     """
+    why = target.with_suffix(".txt")
     started = time.monotonic()
     try:
         compiler = _compiler()
         with tempfile.TemporaryDirectory(prefix="attnscope-") as folder:
+            _try_out(compiler, Path(folder))
             made = _linked(compiler, Path(folder), sanitize)
             target.parent.mkdir(parents=True, exist_ok=True)
             beside = target.with_name(f".{target.name}.{os.getpid()}")
             shutil.copyfile(made, beside)
             beside.replace(target)
+            why.unlink(missing_ok=True)
     except (NotCompiled, OSError) as error:
         target.unlink(missing_ok=True)
+        with suppress(OSError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            why.write_text(f"{error}\n", "utf-8")
         raise NotCompiled(str(error)) from error
     sets = ", ".join(_sets(sanitize=sanitize))
     return f"native engine for {sets}: compiled by {' '.join(compiler)} in {time.monotonic() - started:.0f} s"
@@ -87,7 +99,11 @@ def _sets(*, sanitize: bool = False) -> dict[str, list[str]]:
 def _compiler() -> list[str]:
     if sys.platform == "win32":
         raise NotCompiled("Windows is not among the systems it is compiled on")
-    named = shlex.split(os.environ.get("CXX", ""))
+    given = os.environ.get("CXX", "")
+    try:
+        named = shlex.split(given)
+    except ValueError as error:
+        raise NotCompiled(f"CXX={given!r} is no command: {error}") from None
     if named:
         if shutil.which(named[0]) is None:
             raise NotCompiled(f"CXX names {named[0]}, which is not to be found")
@@ -96,6 +112,16 @@ def _compiler() -> list[str]:
         if shutil.which(name):
             return [name]
     raise NotCompiled("there is no C++ compiler (c++, g++ or clang++; CXX may name another)")
+
+
+def _try_out(compiler: list[str], folder: Path) -> None:
+    """Compile one line and open what comes out, in a Python of its own. Raises NotCompiled."""
+    source, made = folder / "first.cpp", folder / "first.so"
+    source.write_text(FIRST)
+    _run([*compiler, *COMMON, "-shared", str(source), "-o", str(made)], SOON)
+    opened = subprocess.run([sys.executable, "-c", OPENED, str(made)], capture_output=True)
+    if opened.returncode != 0:
+        raise NotCompiled(f"{compiler[0]} makes no library that this Python opens")
 
 
 def _linked(compiler: list[str], folder: Path, sanitize: bool) -> Path:
@@ -110,7 +136,12 @@ def _linked(compiler: list[str], folder: Path, sanitize: bool) -> Path:
     # The kernels take longest, so they come first.
     jobs.sort(key=lambda job: "-DATTNSCOPE_ISA" not in " ".join(job))
     with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(_run, jobs))
+        try:
+            list(pool.map(_run, jobs))
+        except BaseException:
+            for process in list(RUNNING):  # an interrupted installation leaves none behind
+                _end(process)
+            raise
     objects, library = [job[-1] for job in jobs], folder / NAME
     link = [*compiler, *flags, "-shared", *objects, "-o", str(library)]
     fixed = ["-static-libstdc++", "-static-libgcc"]
@@ -124,14 +155,38 @@ def _linked(compiler: list[str], folder: Path, sanitize: bool) -> Path:
     return library
 
 
-def _run(command: list[str]) -> None:
+RUNNING: set[subprocess.Popen[str]] = set()
+
+
+def _run(command: list[str], seconds: float = TIMEOUT) -> None:
+    """Run a compiler, and end it with all that it started where it takes too long. Raises NotCompiled."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
-    except subprocess.TimeoutExpired:
-        raise NotCompiled(f"{_told(command)} took more than {TIMEOUT} s") from None
-    if done.returncode != 0:
-        said = done.stderr.strip()
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            errors="replace", start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise NotCompiled(f"{command[0]} cannot be run: {error.strerror}") from error
+    RUNNING.add(process)
+    with process:
+        try:
+            said = process.communicate(timeout=seconds)[1].strip()[:LONGEST]
+        except BaseException as error:
+            _end(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise NotCompiled(f"{_told(command)} took more than {seconds:g} s") from None
+            raise
+        finally:
+            RUNNING.discard(process)
+    if process.returncode != 0:
         raise NotCompiled(f"{_told(command)} failed{f': {said}' if said else ''}")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a process that runs, and what it started: a compiler is several programs."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _told(command: list[str]) -> str:

@@ -116,6 +116,45 @@ def test_a_compiler_that_is_not_there_is_named(build: Build, small: Path) -> Non
     assert "CXX names no-such-compiler, which is not to be found" in built.said
 
 
+NONSENSE = {
+    "says nothing": ("#!/bin/sh\n", "makes no library that this Python opens"),
+    "writes what is no library": (
+        '#!/bin/sh\nfor last; do :; done; echo nonsense > "$last"; echo nonsense; yes | head -100000\n',
+        "makes no library that this Python opens",
+    ),
+    "complains at length": (
+        "#!/bin/sh\nyes no | head -100000 >&2; exit 3\n",
+        "on first.cpp failed: no no no",
+    ),
+    "is no program": ("\0nonsense", "cannot be run: Exec format error"),
+    "hangs": ("#!/bin/sh\nsleep 100000 & wait\n", "on first.cpp took more than 0.5 s"),
+}
+
+
+@pytest.mark.parametrize("fault", NONSENSE)
+def test_a_compiler_that_is_none_is_told_soon_and_the_reason_goes_into_the_wheel(
+    fault: str, build: Build, small: Path, tmp_path: Path
+) -> None:
+    program, said = NONSENSE[fault]
+    compiler = tmp_path / "made up" / "c++"
+    compiler.parent.mkdir()
+    compiler.write_text(program)
+    compiler.chmod(0o755)
+    compiling = small / "native/compile.py"
+    compiling.write_text(compiling.read_text().replace("SOON = 60 ", "SOON = 0.5 "))
+    built = build(small, CXX=f"'{compiler}'")
+    assert built.tag() == "py3-none-any" and LIBRARY not in built.names()
+    with zipfile.ZipFile(built.file or "") as wheel:
+        why = wheel.read(LIBRARY.replace(".so", ".txt")).decode()
+    assert " ".join(why.split()).startswith(f"{compiler} {said}") and len(why) < 4_200
+    assert not subprocess.run(["pgrep", "-f", "sleep 100000"], capture_output=True, check=False).stdout
+
+
+def test_a_compiler_that_no_shell_can_read_is_told(build: Build, small: Path) -> None:
+    built = build(small, CXX="'c++")
+    assert built.tag() == "py3-none-any" and "is no command: No closing quotation" in built.said
+
+
 @compiled
 def test_source_that_does_not_compile_gives_a_pure_wheel_and_the_compilers_words(
     build: Build, small: Path
@@ -127,7 +166,7 @@ def test_source_that_does_not_compile_gives_a_pure_wheel_and_the_compilers_words
 
 def test_where_the_engine_is_insisted_on_an_installation_fails_without_it(build: Build, small: Path) -> None:
     built = build(small, CXX="/bin/false", ATTNSCOPE_NATIVE="1")
-    assert built.file is None and "/bin/false on kernel.cpp failed" in built.said
+    assert built.file is None and "/bin/false on first.cpp failed" in built.said
 
 
 def test_where_the_engine_is_not_wanted_nothing_is_compiled_and_none_is_shipped(
@@ -157,8 +196,11 @@ def test_a_checkout_gets_the_engine_and_loses_it_where_it_can_no_longer_be_compi
     assert done.returncode == 0 and done.stdout.count("\n") == 1 and place.exists()
     done = compile_here(small, CXX="/bin/false")
     assert done.returncode == 0 and "the torch engine serves" in done.stderr and not place.exists()
-    assert list(place.parent.iterdir()) == []
+    assert [left.name for left in place.parent.iterdir()] == ["_fold.txt"]
+    assert "/bin/false" in place.with_suffix(".txt").read_text()
     assert compile_here(small, CXX="/bin/false", ATTNSCOPE_NATIVE="1").returncode == 1
+    assert compile_here(small).returncode == 0
+    assert [left.name for left in place.parent.iterdir()] == ["_fold.so"]
 
 
 def test_a_word_in_the_environment_that_means_nothing_is_refused(small: Path) -> None:

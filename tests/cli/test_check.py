@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 Say = Callable[..., "Said"]
 CALLS = list(proof.calls())
+compiled = pytest.mark.skipif(isinstance(library(), str), reason="the native engine was not compiled")
 
 
 def isa() -> str | None:
-    """The instruction set of the native engine, where there is one."""
-    found = library()
+    """The instruction set of the native engine, where that is what computes here."""
+    found = engine.chosen()
     return None if isinstance(found, str) else found.isa()
 
 
@@ -92,19 +93,41 @@ def test_the_torch_engine_is_proved_where_it_is_asked_for(
     assert {call["engine"] for call in told["calls"]} == {"torch"}
 
 
-@pytest.mark.skipif(isinstance(library(), str), reason="the native engine was not compiled")
-def test_the_native_engine_takes_the_calls_where_it_was_compiled(say: Say, few_calls: None) -> None:
+@compiled
+def test_the_native_engine_takes_the_calls_where_it_was_compiled(
+    say: Say, few_calls: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ATTNSCOPE_ENGINE", raising=False)
     told = json.loads(say("check", "--json").out)
     assert (told["engine"], told["why"], told["instructions"]) == ("native", None, isa())
     assert Path(told["library"]).is_file()
     assert {call["engine"] for call in told["calls"]} == {"native"}
 
 
+@pytest.mark.parametrize("said", [None, "", "c++ on first.cpp failed:\n  no\n  room\n", "no " * 1000])
+def test_why_nothing_was_compiled_is_told_as_the_installation_said_it(
+    say: Say, few_calls: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str | None
+) -> None:
+    monkeypatch.delenv("ATTNSCOPE_ENGINE", raising=False)
+    monkeypatch.setenv("ATTNSCOPE_LIBRARY", str(tmp_path / "_fold.so"))
+    if said is not None:
+        (tmp_path / "_fold.txt").write_text(said)
+    library.cache_clear()
+    try:
+        told = json.loads(say("check", "--json").out)
+    finally:
+        library.cache_clear()
+    assert told["engine"] == "torch" and told["library"] is None
+    wanted = {None: "", "": "", "no " * 1000: ": " + "no " * 132 + "no …"}
+    assert told["why"] == "_fold.so was not compiled" + wanted.get(said, ": c++ on first.cpp failed: no room")
+
+
 @pytest.mark.parametrize("name", ["ATTNSCOPE_ENGINE", "ATTNSCOPE_ISA"])
-@pytest.mark.skipif(isinstance(library(), str), reason="the native engine was not compiled")
+@compiled
 def test_an_engine_or_instruction_set_that_there_is_not_is_one_sentence(
     say: Say, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    monkeypatch.delenv("ATTNSCOPE_ENGINE", raising=False)
     monkeypatch.setenv(name, "abacus")
     said = say("check")
     assert (said.code, said.out) == (1, "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,9 @@ ABI = 5
 SETS = ("avx512", "avx2", "plain", "wide")
 """Instruction sets, the widest first; NEON is the plain one of its machines. "wide" has the shape of AVX-512
 on AVX2: it is slow, and only a library compiled with the sanitizers holds it."""
+
+LONGEST = 400
+"""Characters of the reason why there is no library."""
 
 PASSES = {"normalise": 0, "fold": 1, "weigh": 2, "both": 3, "output": 4}
 
@@ -78,8 +82,17 @@ def library() -> Library | str:
     """The library, opened once, or why there is none, in a sentence."""
     path = library_path()
     if not path.exists():
-        return f"{path.name} was not compiled"
+        return f"{path.name} was not compiled{_why(path)}"
     try:
         return Library(path)
     except (OSError, AttributeError, EngineError) as error:
         return f"{path.name} cannot be opened: {error}"
+
+
+def _why(path: Path) -> str:
+    """What the installation said of it, where that lies in its place."""
+    try:
+        said = " ".join(path.with_suffix(".txt").read_text("utf-8", "replace").split())
+    except OSError:
+        return ""
+    return f": {textwrap.shorten(said, LONGEST, placeholder=' …')}" if said else ""
