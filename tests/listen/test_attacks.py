@@ -22,8 +22,8 @@ from attnscope.errors import NothingRecorded
 from attnscope.listen import owners, record
 from attnscope.listen.generating import generation
 from attnscope.listen.hooks import hooks
+from attnscope.listen.missing import APART
 from attnscope.listen.routes.huggingface import registry
-from attnscope.listen.session import APART
 from attnscope.recording import load
 from tests.listen.traces import traces
 

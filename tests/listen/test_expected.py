@@ -21,8 +21,8 @@ import attnscope
 from attnscope.errors import NoRoom
 from attnscope.gpt import GPT, CharacterTokenizer, GPTConfig
 from attnscope.listen import record
-from attnscope.listen.collect import Wanted
 from attnscope.listen.expected import expected_bytes
+from attnscope.listen.wanted import Wanted
 from attnscope.recording import room
 from attnscope.recording.footprint import Extent, bytes_of_site
 

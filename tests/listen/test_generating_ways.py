@@ -13,8 +13,8 @@ from transformers import DynamicCache, LogitsProcessor, StoppingCriteria
 from attnscope.core.certificate import certify
 from attnscope.core.signs import evening_of
 from attnscope.listen import record
-from attnscope.listen.collect import offset_of
 from attnscope.listen.reading import read
+from attnscope.listen.scored import offset_of
 from attnscope.recording import Recording, Site
 from tests.listen.generations import (
     NEW,

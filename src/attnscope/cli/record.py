@@ -154,8 +154,8 @@ def _say_room(
     kept: tuple[str, list[int] | None, list[int] | None],
 ) -> None:
     """Say how much will be written and how much the disk holds. Raises NoRoom where that is too little."""
-    from attnscope.listen.collect import Wanted
     from attnscope.listen.expected import expected_bytes
+    from attnscope.listen.wanted import Wanted
     from attnscope.recording.footprint import PLACE
     from attnscope.recording.room import free_at, need, size
 

@@ -22,8 +22,8 @@ from attnscope.knocking.cut import Cut
 from attnscope.listen.arithmetic import Matched
 from attnscope.listen.call import Call
 from attnscope.listen.changing import Write
-from attnscope.listen.collect import head_of, label_of
 from attnscope.listen.naming import Label
+from attnscope.listen.scored import head_of, label_of
 from attnscope.recording.asked import cut_of
 
 CELLS = 2**22

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from attnscope.listen.call import Call, CannotShowError
-from attnscope.listen.collect import Wanted
 from attnscope.listen.frames import Frame
 from attnscope.listen.quiet import quiet
 from attnscope.listen.session import Session
 from attnscope.listen.summed import Summed
+from attnscope.listen.wanted import Wanted
 from attnscope.recording import Recording
 
 Write = tuple[tuple[Any, ...], Tensor | float]
@@ -81,7 +81,7 @@ class Changing(Session):
             raise CannotShowError(OWN_CODE)
         if copy is None or call.out.untyped_storage().data_ptr() != copy.untyped_storage().data_ptr():
             raise CannotShowError(FUSED)
-        name, log = self.name_of(call.module, frame.name), frame.log
+        name, log = self.parts.name_of(call.module, frame.name), frame.log
         with log.guard:
             order = log.calls[name]
             log.calls[name] += 1

@@ -13,9 +13,9 @@ from typing import Any
 
 from torch import nn
 
-from attnscope.listen.collect import KEEPS, Wanted
 from attnscope.listen.naming import own_number
 from attnscope.listen.silent import LOOKS_LIKE_ATTENTION, without_softmax
+from attnscope.listen.wanted import KEEPS, Wanted
 from attnscope.recording.footprint import Extent, bytes_of_site
 from attnscope.recording.recording import Tokens
 from attnscope.recording.room import free_at, need, size

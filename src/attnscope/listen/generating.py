@@ -36,7 +36,7 @@ def _patch(undo: ExitStack) -> bool:
         session = owner_of(self)
         if session is None or _repeats(session, self):
             return generate(self, *args, **kwargs)
-        log = session.begin(session.name_of(self), Going(sys._getframe()), whole=True)
+        log = session.begin(session.parts.name_of(self), Going(sys._getframe()), whole=True)
         if log is None:
             return generate(self, *args, **kwargs)
         log.forward.position = _held(kwargs)

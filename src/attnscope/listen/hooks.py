@@ -43,7 +43,7 @@ def _before(module: nn.Module, args: Any) -> None:
     session = owner_of(module)
     if session is None:
         return
-    name = session.name_of(module)
+    name = session.parts.name_of(module)
     going = Going(sys._getframe(2))  # nn.Module._call_impl: what called this is over before _after is called
     log = here.log_of(session) or inherited(session) or session.begin(name, going)
     if log is None:

@@ -37,6 +37,6 @@ def along(dim: Any, scores: Tensor) -> None:
 def _note(scores: Any, said: str) -> None:
     frame = here.top
     if frame is not None and isinstance(scores, Tensor) and here.products.of(scores) is not None:
-        frame.session.likenesses.setdefault(
+        frame.session.missing.likenesses.setdefault(
             frame.name, f"{said.format(tuple(scores.shape))} was heard, which is no softmax attention"
         )

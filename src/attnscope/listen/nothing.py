@@ -38,19 +38,19 @@ COPIES = (
 
 def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
     """The error for a session that took no call."""
-    kind = type(session.model).__name__
+    kind, beside = type(session.model).__name__, session.missing
     if session.left_out:
         return NothingRecorded(
             f"The {kind} made {session.left_out} attention calls, and layers= and heads= left them all out",
             wanted="Layers and heads that the model has",
         )
-    if not session.begun and not session.elsewhere and session.strangers:
+    if not session.begun and not beside.elsewhere and beside.strangers:
         return NothingRecorded(
             f"A copy of the {kind} ran inside the block, or another one, and not that which was handed over",
             wanted="A forward of that very model",
             hint=COPIES,
         )
-    if not session.begun and not session.elsewhere:
+    if not session.begun and not beside.elsewhere:
         return NothingRecorded(
             f"The {kind} was not run inside the block, as far as could be heard",
             wanted="A forward of the model that was handed to record()",
@@ -59,11 +59,11 @@ def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
         )
     if not session.begun:
         return NothingRecorded(
-            f"The {kind} ran {session.elsewhere} times, in threads that were started outside the block",
+            f"The {kind} ran {beside.elsewhere} times, in threads that were started outside the block",
             wanted="Calls from the block's own thread, or from threads started inside it",
             hint="Open the block inside the thread that runs the model",
         )
-    entered = session.entered
+    entered = beside.entered
     ran = f"The {kind} ran, and no attention call was heard"
     if missing and all(without_softmax(entered[one.name]) for one in missing if one.name in entered):
         return NothingRecorded(
@@ -71,11 +71,11 @@ def nothing(session: Session, missing: Sequence[NotShown]) -> NothingRecorded:
             wanted=f"{_listed(missing, kind)}. {LOOKED_FOR}",
             hint="There is nothing to show of such layers; the attention layers of a hybrid model are shown",
         )
-    heard = [NotShown(0, name, said) for name, said in session.likenesses.items()]
-    others = [one for one in missing if one.name not in session.likenesses]
+    heard = [NotShown(0, name, said) for name, said in beside.likenesses.items()]
+    others = [one for one in missing if one.name not in beside.likenesses]
     found = [_listed(one, kind) for one in (heard, others) if one]
-    if session.strangers:
-        found.append(f"Copies of its modules ran, {session.strangers} calls of them. {COPIES}")
+    if beside.strangers:
+        found.append(f"Copies of its modules ran, {beside.strangers} calls of them. {COPIES}")
     return NothingRecorded(
         ran, wanted=". ".join([*found, _modules(session, entered), LOOKED_FOR]), hint=_try(session)
     )
@@ -113,7 +113,7 @@ def _idle(session: Session) -> list[str]:
     """The modules named as attention, where none of them was called."""
     every = session.model.named_modules()
     like = [name for name, module in every if LOOKS_LIKE_ATTENTION.search(type(module).__name__)]
-    return [] if any(name in session.entered for name in like) else like
+    return [] if any(name in session.missing.entered for name in like) else like
 
 
 def _try(session: Session) -> str:

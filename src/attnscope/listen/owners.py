@@ -57,10 +57,10 @@ def leave(session: Session) -> None:
 def owner_of(module: nn.Module) -> Session | None:
     """The recording a module's calls belong to, None where nobody listens."""
     for session in reversed(_mine()):
-        if session.knows(module) and session.listens:
+        if session.parts.knows(module) and session.listens:
             return session
     for session in _open:
-        session.overhear(module)
+        session.missing.overhear(module)
     return None
 
 

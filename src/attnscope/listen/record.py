@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from attnscope.errors import NothingRecorded, RecordingError, ShapeError
 from attnscope.listen import owners
-from attnscope.listen.collect import KEEPS, Wanted
 from attnscope.listen.expected import check_room
 from attnscope.listen.frames import here, running
 from attnscope.listen.generating import generation
@@ -23,6 +22,7 @@ from attnscope.listen.hooks import hooks
 from attnscope.listen.nothing import nothing
 from attnscope.listen.routes.huggingface import registry
 from attnscope.listen.session import POLL, Progress, Session
+from attnscope.listen.wanted import KEEPS, Wanted
 from attnscope.recording import Recording
 from attnscope.recording.recording import Tokens
 from attnscope.recording.room import cannot_write
@@ -87,7 +87,7 @@ def record(
 def _end(session: Session, partial: Partial | None) -> None:
     """What is missing is said, and a recording on disk is put in its place."""
     recording = session.recording
-    recording.missing.extend(session.missing())
+    recording.missing.extend(session.missing.listed())
     if partial is not None and session.fault is not None:
         fault = session.fault
         raise cannot_write(fault, partial.path) if isinstance(fault, OSError) else fault

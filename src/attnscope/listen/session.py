@@ -13,16 +13,17 @@ from torch import Tensor, nn
 from attnscope.errors import AttnscopeError
 from attnscope.listen import collect, summed
 from attnscope.listen.call import Call, CannotShowError
-from attnscope.listen.collect import Wanted
 from attnscope.listen.expected import Keeping
 from attnscope.listen.frames import Frame, here
 from attnscope.listen.going import Going
+from attnscope.listen.missing import Missing
 from attnscope.listen.naming import own_number
+from attnscope.listen.parts import Parts
 from attnscope.listen.projecting import Output
 from attnscope.listen.quiet import quiet
 from attnscope.listen.runs import Key, RunLog, Waiting
-from attnscope.listen.silent import silent, within
 from attnscope.listen.summed import Summed
+from attnscope.listen.wanted import Wanted
 from attnscope.recording import NotShown, Recording, Run, Site
 from attnscope.recording.piece import Piece
 from attnscope.recording.writing import Partial
@@ -31,14 +32,11 @@ Progress = Callable[[int, str], None]
 POLL = 0.02
 """Seconds between two looks at whether a run of another thread is over: it may end without our being told."""
 
-RUNS_TOLD = 256
-"""How many different runs are remembered as such that say nothing new."""
 CUT = (
     "it was still running in another thread when the block was left, and what came after that was not heard; "
     "wait for the thread inside the block"
 )
 RAN_ON = "it ran on in a thread of its own when the forward that had started the thread was over"
-APART = "it ran in a thread that was started before the block, whose calls are not taken for the block's"
 
 
 class Session:
@@ -59,15 +57,10 @@ class Session:
         self.wanted = wanted
         self.logs: list[RunLog] = []  # of the runs that are going on
         self.begun = 0
-        self.entered: dict[str, nn.Module] = {}
-        self.silent: dict[str, NotShown] = {}
-        self.refused: dict[str, NotShown] = {}
+        self.parts = Parts(model)
+        self.missing = Missing(model, self.parts)
         self.taken = 0
         self.left_out = 0
-        self.elsewhere = 0
-        self.apart: dict[str, None] = {}  # parts that ran in threads from outside
-        self.strangers = 0
-        self.likenesses: dict[str, str] = {}  # by module: what stood where softmax over the keys would
         self.lengths: dict[str, set[int]] = {}  # of keys, by module: a cache keeps them from run to run
         self.fault: OSError | AttnscopeError | None = None
         self._progress = progress
@@ -76,13 +69,6 @@ class Session:
         self._ending = self._closed = False
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
-        self._told: set[tuple[tuple[str, ...], ...]] = set()  # runs like those before say nothing new
-        self._modules: dict[str, nn.Module] = dict(
-            model.named_modules()
-        )  # held, so that no id is given away meanwhile
-        self._names: dict[int, str] = {id(module): name for name, module in self._modules.items()}
-        own = (type(module) for module in self._modules.values())
-        self._kinds = {type(model), *(kind for kind in own if not kind.__module__.startswith("torch."))}
 
     @property
     def listens(self) -> bool:
@@ -93,35 +79,6 @@ class Session:
     def own_process(self) -> bool:
         """Whether this is the process in which the block was opened."""
         return os.getpid() == self._process
-
-    def knows(self, module: nn.Module) -> bool:
-        """Whether a module is part of this model."""
-        return id(module) in self._names
-
-    def name_of(self, module: nn.Module, otherwise: str = "") -> str:
-        """The dotted name of a module within the model."""
-        return self._names.get(id(module), otherwise)
-
-    def overhear(self, module: nn.Module) -> None:
-        """A call that is nobody's: of the model in a thread from outside the block, or of a copy of it."""
-        if module is self.model:
-            self.elsewhere += 1
-        elif self.knows(module):
-            self.apart.setdefault(self.name_of(module))
-        elif type(module) in self._kinds:
-            self.strangers += 1
-
-    def missing(self) -> list[NotShown]:
-        """What is not shown, each module once: calls that were refused, modules that were silent, and parts
-        that ran in threads from outside.
-        """
-        found = {**self.silent, **self.refused}
-        if not self.elsewhere:  # else somebody else runs the model as well
-            apart = [name for name in self.apart if name not in self.entered]
-            for name in apart:
-                if not any(within(name, other) for other in apart):
-                    found.setdefault(name, NotShown(own_number(self._modules[name]), name, APART))
-        return sorted(found.values(), key=lambda one: (one.layer is None, one.layer or 0))
 
     def begin(self, name: str, going: Going, *, whole: bool = False) -> RunLog | None:
         """A run starts: the model, or a part of it, is called from outside; `whole`: its generate() is. None
@@ -164,8 +121,9 @@ class Session:
                 said = [NotShown(None, log.run.name, f"its numbers could not be put together: {error}")]
         with self._lock:
             for one in said:
-                self.refused.setdefault(one.name, one)
-            self._fold(log)
+                self.missing.refuse(one.layer, one.name, one.reason)
+            self.logs[:] = [one for one in self.logs if one is not log]
+            self.missing.fold(log)
             if not log.run.sites and log.run in self.recording.runs:
                 self.recording.runs.remove(log.run)
                 for index, run in enumerate(self.recording.runs):
@@ -186,7 +144,7 @@ class Session:
         for log in logs:
             late = log.going.on
             if late:
-                self.refused.setdefault(log.run.name, NotShown(None, log.run.name, CUT))
+                self.missing.refuse(None, log.run.name, CUT)
             with log.guard:
                 log.cut.update(log.entered if late else ())
             self.end(log)
@@ -203,7 +161,7 @@ class Session:
         """
         if frame.log.ended:
             if self.listens:
-                self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, RAN_ON))
+                self.missing.refuse(own_number(frame.module), frame.name, RAN_ON)
             return None
         try:
             name = self._collect(frame, make)
@@ -230,36 +188,21 @@ class Session:
             if frame.log.ended:
                 return
             frame.log.heard.setdefault(frame.name, None)
-            self.refused.setdefault(frame.name, NotShown(own_number(frame.module), frame.name, reason))
+            self.missing.refuse(own_number(frame.module), frame.name, reason)
 
     def _on_disk(self, log: RunLog, partial: Partial, number: int) -> None:
         def name(site: Site) -> str:
             return f"run{number:04d}-site{site.index:04d}.safetensors"
 
-        one_by_one = {} if log.whole else self._modules  # what is joined lies on the disk already
+        one_by_one = {} if log.whole else self.parts.modules  # what is joined lies on the disk already
         log.keep, log.pictures = Keeping(partial, one_by_one, self.wanted, name), not log.whole
         log.strip = lambda name: partial.strip(f"run{number:04d}.{name}")
-
-    def _fold(self, log: RunLog) -> None:
-        """What a run that is over leaves: the modules that ran, and those of them that were silent."""
-        self.logs[:] = [one for one in self.logs if one is not log]
-        for name, module in log.entered.items():
-            self.entered.setdefault(name, module)
-        told = (tuple(log.entered), tuple(log.heard), tuple(log.foreign), tuple(log.cut))
-        if told in self._told:
-            return
-        if len(self._told) == RUNS_TOLD:
-            self._told.clear()
-        self._told.add(told)
-        finished = {name: module for name, module in log.entered.items() if name not in log.cut}
-        for one in silent(finished, log.heard, log.foreign):
-            self.silent.setdefault(one.name, one)
 
     def _collect(self, frame: Frame, make: Callable[[], Call | Summed]) -> str | None:
         """The name of what was taken, None where it was left out. Raises CannotShowError."""
         with quiet():
             call = make()
-        name, log = self.name_of(call.module, frame.name), frame.log
+        name, log = self.parts.name_of(call.module, frame.name), frame.log
         with log.guard:
             if log.ended or not self.own_process:
                 return None
@@ -315,7 +258,7 @@ class Session:
             except OSError as error:
                 self.fault = self.fault or error
                 reason = f"it could not be written: {error.strerror or error}"
-                self.refused.setdefault(name, NotShown(log.heard.get(name), name, reason))
+                self.missing.refuse(log.heard.get(name), name, reason)
             except AttnscopeError as error:
                 reason = f"its numbers could not be read: {error}"
-                self.refused.setdefault(name, NotShown(log.heard.get(name), name, reason))
+                self.missing.refuse(log.heard.get(name), name, reason)

@@ -24,10 +24,12 @@ from attnscope.core.summary import Summary
 from attnscope.core.tile import Normaliser
 from attnscope.core.visible import MAX_SPANS, Visible
 from attnscope.listen.call import NAMED, Place
-from attnscope.listen.collect import Wanted, looks_back_only, offset_of, used
+from attnscope.listen.collect import used
 from attnscope.listen.naming import is_cross, label
 from attnscope.listen.products import Mixed
 from attnscope.listen.reading import BLOCK_CELLS, Reading, rows_joined
+from attnscope.listen.scored import looks_back_only, offset_of
+from attnscope.listen.wanted import Wanted
 from attnscope.recording.bits import pack
 from attnscope.recording.piece import Part, Piece
 from attnscope.recording.site import SIDE

@@ -101,7 +101,7 @@ def _call(frame: Frame, func: OpOverload, args: tuple[Any, ...], kwargs: dict[st
     q, scale = _unscaled(projected.args, scaled_q)
     module = _owner(frame.module, given["qkv_weight"])
     same = func is LAYER or given["query"] is given["key"]
-    name = frame.session.name_of(module, frame.name)
+    name = frame.session.parts.name_of(module, frame.name)
     return Call(
         module, "multihead/fused", q, k, v, mixed.out.view_as(q), scale,
         mask=_may_attend(softmax, tuple(q.shape)), grid=softmax.out, place=place_of(module, same=same),
