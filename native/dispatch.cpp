@@ -68,21 +68,21 @@ struct Memory {  // what one thread works in
   // tall: rows of a group; keeping: panels whose scores are kept between two passes
   Memory(const Call& call, int64_t lanes_of, int64_t tall, int64_t keeping)
       : scores(tall * PANEL),
-        scaled(GROUP * PANEL),
+        scaled(tall * PANEL),
         q(tall * call.d),
-        lanes(GROUP * probe_columns(call) * lanes_of),
-        top(lanes_of + GROUP * top_step(call, lanes_of)),
+        lanes(tall * probe_columns(call) * lanes_of),
+        top(lanes_of + tall * top_step(call, lanes_of)),
         bias(PANEL),
-        kept(keeping * GROUP * PANEL),
+        kept(keeping * tall * PANEL),
         mixed(tall * wide_of(call)),
         shown(tall * wide_of(call)),
         panel(panel_size(call)),
-        probed(GROUP * probe_columns(call)),
+        probed(tall * probe_columns(call)),
         received(call.want_keys ? call.key_count : 0),
         by_distance(call.bins),
         shared_sum(call.block ? call.block_cols : 0),
         shared_max(call.block ? call.block_cols : 0),
-        top_keys(lanes_of + GROUP * top_step(call, lanes_of)),
+        top_keys(lanes_of + tall * top_step(call, lanes_of)),
         marks(call.tk / PANEL + 3),
         kept_panels(keeping) {
     room = {scores.data, call.along_count && !call.plain ? scaled.data : nullptr, q.data, lanes.data,
@@ -258,9 +258,9 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
   const int64_t panel = least / PANEL, panels = most > least ? (most - 1) / PANEL + 1 - panel : 0;
   const int64_t group = call.h / call.hk, size = std::max<int64_t>(1, panels * panel_size(call));
   const int64_t key_heads = std::max<int64_t>(1, std::min(PACKED / size, call.b * call.hk));
-  const int64_t most_rows = pass == OUTPUT || pass == NORMALISE ? TALL : GROUP;  // of a group
+  const int64_t most_rows = pass == BOTH ? GROUP : TALL;  // of a group
   const bool beside = rows <= most_rows / 2 && group > 1;
-  const int64_t tall = beside || (pass == OUTPUT && rows * heads >= 4 * TALL * call.threads) ? most_rows : GROUP;
+  const int64_t tall = beside || rows * heads >= 4 * TALL * call.threads ? most_rows : GROUP;
   const int64_t per_head = (rows + tall - 1) / tall, together = beside ? std::min(group, tall / rows) : 1;
   const bool few = (group + together - 1) / together * per_head <= FEW;
   const bool little = !few && size * key_heads <= LITTLE;

@@ -8,33 +8,67 @@ namespace {
 
 constexpr int NEAR = 2 * PANEL;  // keys at each side of a row whose weights are kept apart for a while
 
+template <bool EXACT>  // nothing is rounded on the way from scores to weights
 struct Fold {
   const Call& call;
   const Where& at;
   Room& room;
   Sums& sums;
   int64_t out;  // of the first row, among the rows of the call
-  RowSums rows[GROUP];
+  RowSums rows[TALL];
   Probing probing;
+  KeySums keys;
   float near[2 * NEAR];
-  bool nearby;
+  bool nearby, some;  // whether `near` and `keys` hold something
+  bool uniform;       // whether all pairs of the strip in hand and a panel's keys stand in one bin of distances
+  int64_t strip, strip_stop;  // the rows whose sums `keys` holds: they lie in one row of blocks
   int64_t ahead, row_0;  // the head in hand, counted from the first of the group, and the row that its r = 0 would be
 
-  void operator()(const float* packed, int64_t first, const uint64_t* seen) {
-    ahead = 0;
-    row_0 = at.row;
-    for (int64_t r = 0; r < at.count;) {
-      if (r >= (ahead + 1) * at.each) next_head();
-      int64_t stop = (ahead + 1) * at.each;
-      if (call.block) {  // a strip of rows lies in one row of blocks
-        const int64_t past = (row_0 + r - call.block_start) % call.block;
-        if (call.block - past < stop - r) stop = r + call.block - past;
+  // Step by step for all rows, so that no row waits for the end of another.
+  void take(const float* packed, int64_t first, const uint64_t* seen, int64_t begin, int64_t stop) {
+    Weights weights[TILE];
+    for (int64_t r = begin; r < stop; r++)
+      if (seen[r])
+        weigh<EXACT>(call, scores_of(r), call.peak[out + r], call.logsum[out + r], seen[r], weights[r - begin].of,
+                     weights[r - begin].log);
+    Parts parts[TILE];
+    if (call.want_rows == ALL_ROWS) statistics(first, seen, begin, stop, weights, parts);
+    for (int64_t r = begin; r < stop; r++) {
+      if (!seen[r]) continue;
+      const Weights& own = weights[r - begin];
+      if (call.want_rows == ENTROPY) take_entropy(own, rows[r]);
+      if (call.along_count) {
+        const V most = call.want_rows == ALL_ROWS ? parts[r - begin].most : largest_of(own.of);
+        probing.template take<EXACT>(packed, r, seen[r], scores_of(r), own, most);
       }
-      strip(packed, first, seen, r, stop);
-      r = stop;
+      if (!call.want_keys) continue;
+      if (r >= strip_stop) next_strip(first, r);
+      some = true;
+      keys.add(own.of);
+      if (!uniform && call.bins) add_by_distance(row_0 + r + call.offset, first, own.of);
     }
-    if (at.each < at.count) flush_near();
+  }
+
+  const float* scores_of(int64_t r) const { return room.scores + r * PANEL; }
+
+  void after(const float*, int64_t first, const uint64_t*) {
+    flush(first);
+    if (ahead) flush_near();
     probing.after_panel();
+    strip_stop = ahead = 0;
+    row_0 = at.row;
+  }
+
+  // Begins the strip of rows that row r is in.
+  void next_strip(int64_t first, int64_t r) {
+    flush(first);
+    while (r >= (ahead + 1) * at.each) next_head();
+    const int64_t begin = call.block ? (row_0 + r - call.block_start) / call.block * call.block : r / GROUP * GROUP;
+    strip = call.block ? begin + call.block_start - row_0 : begin;
+    strip_stop = strip + (call.block ? call.block : GROUP);
+    if (strip < ahead * at.each) strip = ahead * at.each;
+    if (strip_stop > (ahead + 1) * at.each) strip_stop = (ahead + 1) * at.each;
+    uniform = call.bins && one_bin(first, strip, strip_stop);
   }
 
   void next_head() {
@@ -46,40 +80,33 @@ struct Fold {
   double* received() const { return sums.received + ahead * call.key_count; }
   double* by_distance() const { return sums.by_distance + ahead * call.bins; }
 
-  void strip(const float* packed, int64_t first, const uint64_t* seen, int64_t begin, int64_t stop) {
-    alignas(64) float weights[PANEL], logs[PANEL], key_sums[PANEL] = {}, key_most[PANEL] = {};
-    const bool uniform = call.bins && one_bin(first, begin, stop);
-    bool some = false;
+  void statistics(int64_t first, const uint64_t* seen, int64_t begin, int64_t stop, const Weights* weights,
+                  Parts* parts) {
+    Distances gone[TILE];
+    uint64_t hits[TILE];
+    float totals[TILE][4];
+    const int64_t own = call.first_key[at.b] - first;
     for (int64_t r = begin; r < stop; r++) {
       if (!seen[r]) continue;
-      some = true;
-      const float* scores = room.scores + r * PANEL;
-      weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen[r], weights, logs);
-      if (call.want_rows == ENTROPY) {
-        take_entropy(weights, logs, rows[r], key_sums, key_most);
-      } else if (call.want_rows) {
-        row(first, r, scores, weights, logs, key_sums, key_most, uniform);
-      } else if (call.want_keys) {
-        take_keys(weights, key_sums, key_most);
-      }
-      if (call.along_count) probing.take(packed, r, seen[r], scores, weights, logs);
+      const int64_t n = r - begin;
+      gone[n].set(at.row_of(r) + call.offset, first);
+      hits[n] = part(weights[n], scores_of(r), gone[n].from, rows[r].last, parts[n]);
     }
-    if (some && call.want_keys) flush(first, begin, key_sums, key_most, uniform);
-  }
-
-  void row(int64_t first, int64_t r, const float* scores, const float* weights, const float* logs,
-           float* key_sums, float* key_most, bool uniform) {
-    const int64_t position = row_0 + r + call.offset, own = call.first_key[at.b] - first;
-    Distances gone(position, first);
-    uint64_t hits;
-    const float mass = take_row(weights, logs, scores, gone, rows[r], hits, key_sums, key_most);
-    if (hits && call.top) {
+    for (int64_t r = begin; r < stop; r++) {
+      if (!seen[r]) continue;
+      const Parts& own = parts[r - begin];
+      sums_of(own.mass, own.plogp, own.one, own.two, totals[r - begin]);
+    }
+    for (int64_t r = begin; r < stop; r++) {
+      if (!seen[r]) continue;
+      const int64_t n = r - begin;
+      add_parts(weights[n], parts[n].most, totals[n], gone[n].from, gone[n].middle, rows[r]);
+      if (own >= 0 && own < PANEL) rows[r].first = weights[n].of[own];
+      if (!hits[n] || !call.top) continue;
       float* top = room.top + LANES + r * room.top_step;
-      keep_top(scores, hits, first, call.top, top, room.top_keys + LANES + r * room.top_step);
+      keep_top(scores_of(r), hits[n], first, call.top, top, room.top_keys + LANES + r * room.top_step);
       rows[r].last = top[call.top - 1];
     }
-    if (own >= 0 && own < PANEL) rows[r].first = weights[own];
-    if (!uniform && call.bins) add_by_distance(position, first, mass, weights);
   }
 
   // Whether all pairs of these rows and a panel's keys stand in one bin of distances.
@@ -92,48 +119,53 @@ struct Fold {
     return bin_of(least) == bin_of(most);
   }
 
-  void add_by_distance(int64_t position, int64_t first, float mass, const float* weights) {
+  void add_by_distance(int64_t position, int64_t first, const float* weights) {
     const int64_t last = (first + PANEL < call.tk ? first + PANEL : call.tk) - 1;
     const bool before = last <= position;
     const int64_t least = before ? position - last : first >= position ? first - position : 0;
-    const int64_t most = before ? position - first : first >= position ? last - position : NEAR / 2;
-    const int64_t bin = bin_of(least);
     if (least <= 64) {
       float* into = near + NEAR + (first - position);
       for (int c = 0; c < PANEL; c += LANES) store(into + c, load(into + c) + load(weights + c));
       nearby = true;
-    } else if (bin == bin_of(most)) {
-      by_distance()[bin] += mass;
-    } else {  // a power of two lies within the panel: distances up to it stand in `bin`
-      const int64_t edge = (int64_t)64 << (bin - 64);
-      const int64_t from = before ? position - edge - first : 0;
-      const int64_t stop = before ? last - first + 1 : position + edge - first + 1;
-      float nearer = 0.0f, farther = 0.0f;
-      for (int64_t c = 0; c <= last - first; c++) (c >= from && c < stop ? nearer : farther) += weights[c];
-      by_distance()[bin] += nearer;
-      by_distance()[bin + 1] += farther;
+      return;
     }
+    // a power of two may lie within the panel: distances up to it stand in `bin`
+    const int64_t most = before ? position - first : last - position, bin = bin_of(least);
+    const int64_t edge = (int64_t)64 << (bin - 64);
+    const uint64_t close = before ? ~below(position - edge - first) : below(position + edge - first + 1);
+    V nearer{}, farther{};
+    for (int c = 0; c < PANEL; c += LANES) {
+      const V w = load(weights + c);
+      const I here = spread(close, c);
+      nearer += here ? w : V{};
+      farther += here ? V{} : w;
+    }
+    by_distance()[bin] += sum(nearer);
+    if (most > edge) by_distance()[bin + 1] += sum(farther);
   }
 
-  void flush(int64_t first, int64_t begin, const float* key_sums, const float* key_most, bool uniform) {
+  // Hands on what the strip gave to the keys of a panel.
+  void flush(int64_t first) {
+    if (!some) return;
+    some = false;
     const int64_t count = first + PANEL < call.tk ? PANEL : call.tk - first;
     const int64_t from = call.key_first > first ? call.key_first - first : 0;
     const int64_t end = call.key_first + call.key_count - first < count
                             ? call.key_first + call.key_count - first : count;
     double* into = received() - call.key_first + first;
-    for (int64_t c = from; c < end; c++) into[c] += key_sums[c];
+    for (int64_t c = from; c < end; c++) into[c] += keys.sums[c];
     if (uniform) {
       V whole{};
-      for (int c = 0; c < PANEL; c += LANES) whole += load(key_sums + c);
-      const int64_t low = row_0 + begin + call.offset;
+      for (int c = 0; c < PANEL; c += LANES) whole += load(keys.sums + c);
+      const int64_t low = row_0 + strip + call.offset;
       by_distance()[bin_of(apart(low, first < low ? first + count - 1 : first))] += sum(whole);
     }
-    if (call.block) blocks(first, begin, from, end, key_sums, key_most);
+    if (call.block) blocks(first, from, end);
+    keys.clear();
   }
 
-  void blocks(int64_t first, int64_t begin, int64_t from, int64_t end, const float* key_sums,
-              const float* key_most) {
-    const int64_t line = (row_0 + begin - call.block_start) / call.block - call.block_top;
+  void blocks(int64_t first, int64_t from, int64_t end) {
+    const int64_t line = (row_0 + strip - call.block_start) / call.block - call.block_top;
     const bool shared = line == sums.shared_row;
     const int64_t held = (ahead * call.block_rows + line) * call.block_cols;
     double* into = shared ? sums.shared_sum : sums.block_sum + held;
@@ -143,12 +175,12 @@ struct Fold {
     for (int64_t c = whole ? from / LANES * LANES : from; c < end;) {
       float added, largest_of;
       if (whole) {
-        added = sum(load(key_sums + c));
-        largest_of = largest(load(key_most + c));
+        added = sum(load(keys.sums + c));
+        largest_of = largest(load(keys.most + c));
         c += LANES;
       } else {
-        added = key_sums[c];
-        largest_of = key_most[c];
+        added = keys.sums[c];
+        largest_of = keys.most[c];
         c++;
       }
       const int64_t place = block - call.block_left;
@@ -199,9 +231,10 @@ void beside_again(const Call& call, const Where& at, int64_t first, float* panel
   pack_beside(call, at.b, at.h / (call.h / call.hk), first, rest < PANEL ? rest : PANEL, panel);
 }
 
+template <bool EXACT>
 void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums& sums, bool both) {
   const int64_t out = (at.b * call.h + at.h) * (call.stop - call.first) + at.row - call.first;
-  Fold use{call, at, room, sums, out, {}, {call, at, room, out}, {}, false, 0, at.row};
+  Fold<EXACT> use{call, at, room, sums, out, {}, {call, at, room, out}, {}, {}, false, false, false, 0, 0, 0, at.row};
   use.probing.begin();
   for (int64_t r = 0; r < at.count; r++) use.rows[r].last = call.top ? -__builtin_inff() : __builtin_inff();
   for (int64_t n = 0; call.top && n < LANES + at.count * room.top_step; n++) {
@@ -215,7 +248,10 @@ void fold(const Call& call, const Where& at, const Keys& keys, Room& room, Sums&
       const Kept& panel = room.panels[n];
       room.scores = room.kept + n * at.count * PANEL;
       if (!keys.packed) beside_again(call, at, panel.first, room.panel);
-      use(keys.packed ? panel.packed : room.panel, panel.first, panel.seen);
+      const float* packed = keys.packed ? panel.packed : room.panel;
+      for (int64_t tile = 0; tile < at.count; tile += TILE)
+        use.take(packed, panel.first, panel.seen, tile, tile + TILE < at.count ? tile + TILE : at.count);
+      use.after(packed, panel.first, panel.seen);
     }
     room.scores = scores;
   } else {

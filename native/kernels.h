@@ -19,9 +19,9 @@ struct Room {
   float* scores;  // rows of a group x PANEL
   float* scaled;  // the same before cap and bias, where these are asked for
   float* q;       // blocks of TILE rows: d x TILE each
-  float* lanes;   // GROUP x probe columns x widest vector
-  double* probed; // GROUP x probe columns
-  float* top;     // a vector, then GROUP x top_step
+  float* lanes;   // rows of a group x probe columns x widest vector
+  double* probed; // rows of a group x probe columns
+  float* top;     // a vector, then rows of a group x top_step
   int32_t* top_keys;
   int64_t top_step;  // whole vectors, and one between rows
   float* bias;    // PANEL
@@ -37,7 +37,7 @@ struct Room {
 struct Kept {
   const float* packed;
   int64_t first;
-  uint64_t seen[GROUP];
+  uint64_t seen[TALL];
 };
 
 // The keys of one key head, packed: for each panel HEAD numbers, then d x PANEL, then along_count x PANEL, then

@@ -25,9 +25,12 @@ struct Normalise {
   double total[TALL];
   int64_t kept;
 
-  void operator()(const float* packed, int64_t first, const uint64_t* seen) {
-    for (int64_t r = 0; r < count; r++)
-      if (seen[r]) take(r, room.scores + r * PANEL);
+  void take(const float*, int64_t, const uint64_t* seen, int64_t begin, int64_t stop) {
+    for (int64_t r = begin; r < stop; r++)
+      if (seen[r]) row(r, room.scores + r * PANEL);
+  }
+
+  void after(const float* packed, int64_t first, const uint64_t* seen) {
     if (!keeping) return;
     Kept& panel = room.panels[kept++];
     panel.packed = packed;
@@ -36,7 +39,7 @@ struct Normalise {
     room.scores += count * PANEL;
   }
 
-  void take(int64_t r, const float* scores) {
+  void row(int64_t r, const float* scores) {
     const float none = -__builtin_inff();
     if (!at_peak) total[r] *= rise(scores, peak[r]);
     const V top = all(peak[r] == none ? 0.0f : peak[r]);

@@ -8,7 +8,7 @@ namespace {
 constexpr float LOG2_E = 1.44269504f;
 constexpr float LN_2 = 0.693359375f, LN_2_LESS = 2.12194440e-4f;  // log 2 is the first less the second
 constexpr float LEAST = -87.0f;  // as core.tile has it: the log of a weight that is as good as none
-constexpr float TO_WHOLE = 12582912.0f;  // 1.5 * 2^23: adding it leaves a whole number in the low bits
+constexpr float TO_WHOLE = 12583039.0f;  // 1.5 * 2^23, and 127: adding it leaves in the low bits a whole number and 127
 
 // 2^f (1 + 9e-8) for f in [-1/2, 1/2], exactly 1 at 0.
 inline V power_of_two(V f) {
@@ -29,7 +29,7 @@ inline V raised(V x) {
   // x LOG2_E would be rounded; whole * LN_2 is exact
   V rest = ((x - whole * all(LN_2)) + whole * all(LN_2_LESS)) * all(LOG2_E);
 #endif
-  return power_of_two(rest) * (V)(((U)shifted << 23) + 0x3f800000u);  // of a NaN any bits, and NaN in the end
+  return power_of_two(rest) * (V)((U)shifted << 23);  // of a NaN any bits, and NaN in the end
 }
 
 // e^x of numbers up to about 0, exactly 0 from LEAST down; x is set to LEAST there.

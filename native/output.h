@@ -63,27 +63,29 @@ struct Output {
   double total[TALL];
   bool wild[TALL];  // rows that see a value that is no finite number
 
-  void operator()(const float* packed, int64_t first, const uint64_t* seen) {
-    const Head& head = head_of(packed);
+  void take(const float*, int64_t, const uint64_t* seen, int64_t begin, int64_t stop) {
+    for (int64_t r = begin; r < stop; r++) row(r, seen[r]);
+  }
+
+  void after(const float* packed, int64_t first, const uint64_t* seen) {
     uint64_t here[TALL / TILE] = {};
     for (int64_t r = 0; r < at.count; r++) here[r / TILE] |= seen[r];
-    for (int64_t r = 0; r < at.count; r++)
-      if (here[r / TILE]) take(r, seen[r]);
+    const Head& head = head_of(packed);
     mix_group(head, here);
-    for (int64_t r = 0; head.wild && r < at.count; r++)
-      for (uint64_t here = seen[r] & head.wild; here; here &= here - 1) show(r, first + __builtin_ctzll(here));
+    const uint64_t none = head.wild;
+    for (int64_t r = 0; none && r < at.count; r++)
+      for (uint64_t own = seen[r] & none; own; own &= own - 1) show(r, first + __builtin_ctzll(own));
   }
 
   // From a row's scores to its weights, in their place: final ones, or relative to the peak so far.
-  void take(int64_t r, uint64_t seen) {
-    alignas(64) float logs[PANEL];
+  void row(int64_t r, uint64_t seen) {
     float* scores = room.scores + r * PANEL;
     fade[r] = 1.0f;
     if (!seen) {
       for (int c = 0; c < PANEL; c += LANES) store(scores + c, V{});
       return;
     }
-    if (known) return weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen, scores, logs);
+    if (known) return weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen, scores);
     const double faded = rise(scores, peak[r]);
     fade[r] = (float)faded;
     const V top = all(peak[r] == -__builtin_inff() ? 0.0f : peak[r]);

@@ -26,8 +26,9 @@ inline float scale_at_once(const Call& call) {
 }
 
 // q.k times `scale` of ROWS rows and MANY blocks of keys. Each cell is summed in the order of d, whatever the rows.
+// By itself, so that the compiler has all registers for it.
 template <int ROWS, int MANY>
-inline void product(const float* q, const float* keys, int64_t d, float scale, float* into) {
+__attribute__((noinline)) void product(const float* q, const float* keys, int64_t d, float scale, float* into) {
   V sums[MANY * ROWS][ACROSS];
   clear(sums);
   for (int64_t p = 0; p < d; p++)
@@ -57,28 +58,16 @@ inline void fetch(const float* from, int64_t count) {
   for (int64_t n = 0; n < count; n += 16) __builtin_prefetch(from + n);
 }
 
-// q.k of a group of rows and one panel, where a tile of rows sees a key of a block of it. Blocks of keys stay in
-// the nearest cache while all tiles go by.
-inline void products(const Call& call, int64_t count, const float* q, const float* panel, const uint64_t* here,
-                     float* scores) {
+// q.k of a tile of rows and one panel.
+inline void products(const Call& call, int64_t rows, const float* q, const float* panel, float* scores) {
   const float *keys = keys_of(panel), scale = scale_at_once(call);
-  const int64_t d = call.d, whole = count / TILE * TILE;
-  constexpr uint64_t block = WIDE == PANEL ? ~0ull : (1ull << WIDE % PANEL) - 1;
-  for (int64_t from = 0; whole && from < PANEL; from += WIDE) {
-    fetch(keys + (from + WIDE) * d, WIDE * d);
-    for (int64_t tile = 0; tile < whole; tile += TILE)
-      if (here[tile / TILE] >> from & block)
-        product<TILE, 1>(q + tile * d, keys + from * d, d, scale, scores + tile * PANEL + from);
-  }
-  if (whole == count || !here[whole / TILE]) return;
-  const float* rest = q + whole * d;
-  float* into = scores + whole * PANEL;
-  switch (count - whole) {
-    case 1: return product_of_panel<1>(rest, keys, d, scale, into);
-    case 2: return product_of_panel<2>(rest, keys, d, scale, into);
-    case 3: return product_of_panel<3>(rest, keys, d, scale, into);
-    case 4: return product_of_panel<4>(rest, keys, d, scale, into);
-    default: return product_of_panel<5>(rest, keys, d, scale, into);
+  switch (rows) {
+    case 1: return product_of_panel<1>(q, keys, call.d, scale, scores);
+    case 2: return product_of_panel<2>(q, keys, call.d, scale, scores);
+    case 3: return product_of_panel<3>(q, keys, call.d, scale, scores);
+    case 4: return product_of_panel<4>(q, keys, call.d, scale, scores);
+    case 5: return product_of_panel<5>(q, keys, call.d, scale, scores);
+    default: return product_of_panel<TILE>(q, keys, call.d, scale, scores);
   }
 }
 
@@ -150,7 +139,8 @@ inline uint64_t seen_of(const int64_t* lo, const int64_t* hi, int64_t spans, int
   return found;
 }
 
-// Calls use(panel, first key, what each row sees) for every panel of which a row of the group sees a key.
+// Calls use.take(panel, first key, what each row sees, rows from, up to) for every tile of rows that sees a key of a
+// panel, while its scores are near, and use.after(panel, first key, what each row sees) once the group is through.
 template <class Use>
 void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& use) {
   const int64_t size = panel_size(call), hk = at.h / (call.h / call.hk);
@@ -191,18 +181,24 @@ void walk(const Call& call, const Where& at, const Keys& keys, Room& room, Use& 
       some |= seen[r];
     }
     if (!some) continue;
-    uint64_t here[TALL / TILE] = {};
-    for (int64_t r = 0; r < at.count; r++) here[r / TILE] |= seen[r];
-    products(call, at.count, room.q, packed, here, room.scores);
-    for (int64_t r = 0; r < at.count; r++) {
-      if (!here[r / TILE]) continue;
-      float* row = room.scores + r * PANEL;
-      if (!plain) finish(call, at, r, first, row, room.scaled ? room.scaled + r * PANEL : nullptr, room.bias);
-      if (seen[r] == ~0ull) continue;
-      for (int c = 0; c < PANEL; c += LANES)
-        store(row + c, spread(seen[r], c) ? load(row + c) : all(-__builtin_inff()));
+    const int64_t share = keys.packed ? (size * TILE + at.count - 1) / at.count : 0;  // of the next panel
+    for (int64_t tile = 0; tile < at.count; tile += TILE) {
+      const int64_t stop = tile + TILE < at.count ? tile + TILE : at.count;
+      fetch(packed + size + tile / TILE * share, share);
+      uint64_t here = 0;
+      for (int64_t r = tile; r < stop; r++) here |= seen[r];
+      if (!here) continue;
+      products(call, stop - tile, room.q + tile * call.d, packed, room.scores + tile * PANEL);
+      for (int64_t r = tile; r < stop; r++) {
+        float* row = room.scores + r * PANEL;
+        if (!plain) finish(call, at, r, first, row, room.scaled ? room.scaled + r * PANEL : nullptr, room.bias);
+        if (seen[r] == ~0ull) continue;
+        for (int c = 0; c < PANEL; c += LANES)
+          store(row + c, spread(seen[r], c) ? load(row + c) : all(-__builtin_inff()));
+      }
+      use.take(packed, first, seen, tile, stop);
     }
-    use(packed, first, seen);
+    use.after(packed, first, seen);
   }
 }
 

@@ -113,6 +113,54 @@ inline float largest(V x) {
 #endif
 }
 
+// The sums of four vectors, each added in the same order.
+inline void sums_of(V a, V b, V c, V d, float* into) {
+#if defined(__AVX512F__)
+  const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps((__m512)a, (__m512)b), _mm512_unpackhi_ps((__m512)a, (__m512)b));
+  const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps((__m512)c, (__m512)d), _mm512_unpackhi_ps((__m512)c, (__m512)d));
+  const __m512 abcd = _mm512_add_ps(
+      _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd))),
+      _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd))));
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(abcd), _mm512_extractf32x8_ps(abcd, 1));
+  _mm_storeu_ps(into, _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+#elif defined(__AVX2__) && !defined(ATTNSCOPE_WIDE)
+  const __m256 abcd = _mm256_hadd_ps(_mm256_hadd_ps((__m256)a, (__m256)b), _mm256_hadd_ps((__m256)c, (__m256)d));
+  _mm_storeu_ps(into, _mm_add_ps(_mm256_castps256_ps128(abcd), _mm256_extractf128_ps(abcd, 1)));
+#else
+  into[0] = sum(a);
+  into[1] = sum(b);
+  into[2] = sum(c);
+  into[3] = sum(d);
+#endif
+}
+
+// One bit for each lane in which a is larger than b, or one of them is NaN.
+inline uint32_t not_at_most(V a, V b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NLE_UQ);
+#else
+  return lanes_of(~(a <= b));
+#endif
+}
+
+// One bit for each lane in which a is at least b, or one of them is NaN.
+inline uint32_t not_below(V a, V b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NLT_UQ);
+#else
+  return lanes_of(~(a < b));
+#endif
+}
+
+// Whether a is larger than b in a lane.
+inline bool any_above(V a, V b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ) != 0;
+#else
+  return any(a > b);
+#endif
+}
+
 // Lanes whose bit is set are all ones.
 inline I spread(uint64_t word, int from) {
   I one;
@@ -126,5 +174,40 @@ inline I one_by_one() {
   for (int n = 0; n < LANES; n++) found[n] = n;
   return found;
 }
+
+// The least of the larger ones of two lanes each, LANES / 2 pairs; lanes that are NaN may count or not.
+inline float least_of_pairs(V x) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_min_ps(_mm512_max_ps((__m512)x, _mm512_shuffle_ps((__m512)x, (__m512)x, 0xb1)));
+#else
+  float found = __builtin_inff();
+  for (int n = 0; n < LANES; n += 2) {
+    const float most = x[n] > x[n + 1] ? x[n] : x[n + 1];
+    found = most < found ? most : found;
+  }
+  return found;
+#endif
+}
+
+// A place among lanes that do not rise, after all that are at least x or NaN; and what stands at it, put there: what
+// stood there and after it moves on by one.
+#if defined(__AVX512F__)
+typedef __mmask16 Place;
+inline Place place_of(V lanes, V x) {
+  const __mmask16 before = _mm512_cmp_ps_mask((__m512)lanes, (__m512)x, _CMP_NLT_UQ);
+  return _knot_mask16(_kadd_mask16(before, _cvtu32_mask16(1)));  // all lanes but the one after these
+}
+inline V pushed(V lanes, Place place, V x) { return (V)_mm512_mask_expand_ps((__m512)x, place, (__m512)lanes); }
+#else
+typedef I Place;
+inline Place place_of(V lanes, V x) { return ~(lanes < x); }
+inline V pushed(V lanes, Place before, V x) {
+  V moved = x;
+  I shifted = before;
+  for (int n = LANES - 1; n > 0; n--) moved[n] = lanes[n - 1], shifted[n] = before[n - 1];
+  shifted[0] = -1;  // x itself stands in the first lane that is not before it
+  return before ? lanes : shifted ? x : moved;
+}
+#endif
 
 }  // namespace

@@ -9,18 +9,26 @@ inline bool is_exact(const Rounding& how) {
   return !how.softmax && !how.weights && !how.subtracted;
 }
 
-// peak and logsum of a row. weights, logs: PANEL each; where a weight is 0 its log is some number.
-inline void weigh(const Call& call, const float* scores, float peak, float logsum, uint64_t seen,
-                  float* weights, float* logs) {
+constexpr int ACROSS_PANEL = PANEL / LANES;
+
+// The weights of a row in a panel, 0 where not visible, and their logs: some number where a weight is 0.
+struct Weights {
+  alignas(64) float of[PANEL], log[PANEL];
+};
+
+// peak and logsum: of the row. EXACT: nothing is rounded on the way.
+template <bool EXACT>
+inline void weigh(const Call& call, const float* scores, float peak, float logsum, uint64_t seen, float* weights,
+                  float* logs) {
   const Rounding& how = call.rounding;
   const V top = all(peak == -__builtin_inff() ? 0.0f : peak), rest = all(logsum);
-  const bool exact = is_exact(how);
+#pragma GCC unroll 4
   for (int c = 0; c < PANEL; c += LANES) {
     V log = load(scores + c) - top;
-    if (!exact) log = rounded(log, how.subtracted);
+    if (!EXACT) log = rounded(log, how.subtracted);
     log = log - rest;
     V weight = exponential(log);
-    if (!exact) {
+    if (!EXACT) {
       weight = rounded(rounded(weight, how.softmax), how.weights);
       log = logarithm(larger(all(0x1p-126f), weight));
     }
@@ -33,6 +41,13 @@ inline void weigh(const Call& call, const float* scores, float peak, float logsu
     store(weights + c, here ? load(weights + c) : V{});
     store(logs + c, here ? load(logs + c) : V{});
   }
+}
+
+// The same of any rounding, weights alone.
+inline void weigh(const Call& call, const float* scores, float peak, float logsum, uint64_t seen, float* weights) {
+  alignas(64) float logs[PANEL];
+  return is_exact(call.rounding) ? weigh<true>(call, scores, peak, logsum, seen, weights, logs)
+                                 : weigh<false>(call, scores, peak, logsum, seen, weights, logs);
 }
 
 }  // namespace
