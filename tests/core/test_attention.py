@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
-from torch.overrides import TorchFunctionMode
 
 from attnscope.core import masks
 from attnscope.core.arithmetic import Arithmetic
@@ -19,6 +17,7 @@ from attnscope.core.bias import KeyBias
 from attnscope.core.dense import steps
 from attnscope.core.engine import chosen
 from attnscope.core.scoring import Scoring, as_scoring
+from tests.heard import Counting
 
 REAL = torch.arange(13) < 9
 FOUND = chosen()
@@ -77,21 +76,9 @@ def test_long_causal_attention_goes_to_the_native_engine(make) -> None:
     assert path(as_scoring(masks.causal()).bind(q, k), learned) == "sdpa"
 
 
-class Listening(TorchFunctionMode):
-    """Hears what is called, and hands it on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[Any] = []
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.calls.append(func)
-        return func(*args, **kwargs or {})
-
-
 @pytest.mark.parametrize("scoring", [None, masks.causal(), masks.window(3)], ids=repr)
 def test_a_function_mode_hears_attention_alone_and_changes_nothing(make, scoring: masks.Mask | None) -> None:
-    mine, mode = [x.requires_grad_() for x in make()], Listening()
+    mine, mode = [x.requires_grad_() for x in make()], Counting()
     alone = attention(*mine, scoring)
     grads = torch.autograd.grad(alone.sum(), mine)
     with mode:
@@ -126,7 +113,7 @@ def test_torch_exports_and_compiles_it_as_it_would_without_a_mode(make) -> None:
             return attention(q, k, v)
 
     q, k, v = make()
-    with Listening():
+    with Counting():
         exported = torch.export.export(Full(), (q, k, v))
     names = [str(node.target) for node in exported.graph.nodes if node.op == "call_function"]
     assert names == ["aten.scaled_dot_product_attention.default"]

@@ -16,10 +16,10 @@ import torch
 from PIL import Image
 
 import attnscope as ats
-from attnscope import gpt
 from attnscope.errors import RecordingError, ShapeError, TooLarge, Uncertified
 from attnscope.exports import encode, wanted, write
 from attnscope.recording import Recording, Run
+from tests.heard import embedded
 from tests.recording.conftest import make_site  # noqa: F401
 
 TEXT = 'But, "soft"!\n#1'
@@ -27,11 +27,7 @@ TEXT = 'But, "soft"!\n#1'
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    model = gpt.load_shipped("embedded")
-    ids = torch.tensor([model.tokenizer.encode("But, soft! what")])
-    with torch.no_grad(), ats.record(model, tokens=list(TEXT)) as made:
-        model(ids)
-    return made
+    return embedded("But, soft! what", TEXT)
 
 
 def sealed(text: str, heads: int) -> None:

@@ -12,10 +12,10 @@ import torch
 from matplotlib.figure import Figure
 
 import attnscope as ats
-from attnscope import gpt
 from attnscope.errors import NotKept, RecordingError, ShapeError, TooLarge, Uncertified
 from attnscope.looks.drawing import colour_map
 from attnscope.recording import Recording, Run
+from tests.heard import embedded
 from tests.recording.conftest import make_site  # noqa: F401
 
 TEXT = "But, soft!\nwhat"
@@ -23,10 +23,7 @@ TEXT = "But, soft!\nwhat"
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    model = gpt.load_shipped("embedded")
-    with torch.no_grad(), ats.record(model, tokens=list(TEXT)) as made:
-        model(torch.tensor([model.tokenizer.encode(TEXT)]))
-    return made
+    return embedded(TEXT)
 
 
 @pytest.fixture(autouse=True)

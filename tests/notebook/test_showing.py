@@ -12,19 +12,16 @@ import pytest
 import torch
 
 import attnscope as ats
-from attnscope import gpt
 from attnscope.errors import NothingRecorded, RecordingError, ShapeError, TooLarge
 from attnscope.recording import Recording
+from tests.heard import embedded
 
 TEXT = "ROMEO:\nBut, soft! what light"
 
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    model = gpt.load_shipped("embedded")
-    with torch.no_grad(), ats.record(model, tokens=list(TEXT)) as made:
-        model(torch.tensor([model.tokenizer.encode(TEXT)]))
-    return made
+    return embedded(TEXT)
 
 
 def data_of(page: str) -> Any:

@@ -302,11 +302,12 @@ def test_a_summary_written_before_there_was_a_mass_by_distance_is_read(make_site
     summary = make_site("padded", keep="summary").shelf.summary
     tensors, plain = packing.pack_record(summary, "summary")
     del tensors["summary.mass_by_distance"]
-    back = packing.unpack_record(KINDS, "Summary", plain, "summary", tensors.__getitem__, tensors)
+    records = packing.Records(KINDS, tensors.__getitem__, tensors)
+    back = records.unpack("Summary", plain, "summary")
     assert back.mass_by_distance is None and torch.equal(back.received, summary.received)
     del tensors["summary.entropy"]
     with pytest.raises(KeyError, match=r"summary\.entropy"):
-        packing.unpack_record(KINDS, "Summary", plain, "summary", tensors.__getitem__, tensors)
+        records.unpack("Summary", plain, "summary")
 
 
 @pytest.mark.parametrize("keep", ["summary", "qk", "qkv", "all"])

@@ -28,9 +28,8 @@ from attnscope.recording.manifest import NAME, checksum_in
 from attnscope.recording.mixes import OLDER, Lengths
 from attnscope.recording.packing import (
     ALIGNED,
+    Records,
     unpack_calls,
-    unpack_fields,
-    unpack_record,
     unpack_scoring,
 )
 from attnscope.recording.strips import bytes_of
@@ -185,10 +184,8 @@ class OnDisk:
         """
         if "summary" not in self.stored:
             return None
-        there = self.header.tensors
         sums: Mapping[str, Any] = self._built(
-            "summary",
-            lambda plain: unpack_fields(KINDS, "Summary", plain, "summary", self.fetch, there, wanted=names),
+            "summary", lambda plain: self._records.fields("Summary", plain, "summary", wanted=names)
         )
         return sums
 
@@ -223,8 +220,11 @@ class OnDisk:
     def _record(self, name: str, kind: str) -> Any:
         if name not in self.stored:
             return None
-        names = self.header.tensors
-        return self._built(name, lambda plain: unpack_record(KINDS, kind, plain, name, self.fetch, names))
+        return self._built(name, lambda plain: self._records.unpack(kind, plain, name))
+
+    @property
+    def _records(self) -> Records:
+        return Records(KINDS, self.fetch, self.header.tensors)
 
     def _built(self, name: str, build: Callable[[Any], Any]) -> Any:
         try:

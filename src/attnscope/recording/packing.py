@@ -5,7 +5,7 @@ from files.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from typing import Any
 
 import torch
@@ -178,51 +178,44 @@ def pack_record(record: Any, prefix: str) -> tuple[Tensors, dict[str, Any]]:
     return tensors, plain
 
 
-def unpack_record(
-    kinds: Mapping[str, type],
-    kind: str,
-    plain: Mapping[str, Any],
-    prefix: str,
-    fetch: Fetch,
-    names: Container[str],
-) -> Any:
-    """The dataclass again; `kinds` are the only ones that may be built, `names` the tensors at hand. A field
-    that has a default may be missing, as it is in files from before there was such a field.
-
-    Raises KeyError, TypeError or ValueError.
+@dataclass(frozen=True)
+class Records:
+    """What such dataclasses are made of again. kinds: the only ones that may be built.   fetch: gives a
+    tensor by its name.   names: the tensors at hand.
     """
-    return kinds[kind](**unpack_fields(kinds, kind, plain, prefix, fetch, names))
 
+    kinds: Mapping[str, type]
+    fetch: Fetch
+    names: Container[str]
 
-def unpack_fields(
-    kinds: Mapping[str, type],
-    kind: str,
-    plain: Mapping[str, Any],
-    prefix: str,
-    fetch: Fetch,
-    names: Container[str],
-    *,
-    wanted: Container[str] | None = None,
-) -> dict[str, Any]:
-    """The fields of such a dataclass, those that are `wanted` alone where that is told: no tensor of another
-    is fetched. Raises what unpack_record() raises.
-    """
-    given: dict[str, Any] = {}
-    for one in fields(kinds[kind]):
-        if wanted is not None and one.name not in wanted:
-            continue
-        value, name = plain.get(one.name, _TENSOR), f"{prefix}.{one.name}"
-        if value is _TENSOR and name not in names and one.default is not MISSING:
-            given[one.name] = one.default
-        elif value is _TENSOR:
-            given[one.name] = fetch(name)
-        elif isinstance(value, dict) and "dtype" in value:
-            given[one.name] = DTYPES[value["dtype"]]
-        elif isinstance(value, dict) and "record" in value:
-            given[one.name] = unpack_record(kinds, value["record"], value["fields"], name, fetch, names)
-        else:
-            given[one.name] = _frozen(value)
-    return given
+    def unpack(self, kind: str, plain: Mapping[str, Any], prefix: str) -> Any:
+        """One of them. A field that has a default may be missing, as it is in files from before there was
+        such a field. Raises KeyError, TypeError or ValueError.
+        """
+        return self.kinds[kind](**self.fields(kind, plain, prefix))
+
+    def fields(
+        self, kind: str, plain: Mapping[str, Any], prefix: str, *, wanted: Container[str] | None = None
+    ) -> dict[str, Any]:
+        """The fields of one, those that are `wanted` alone where that is told: no tensor of another is
+        fetched. Raises what unpack() raises.
+        """
+        given: dict[str, Any] = {}
+        for one in fields(self.kinds[kind]):
+            if wanted is not None and one.name not in wanted:
+                continue
+            value, name = plain.get(one.name, _TENSOR), f"{prefix}.{one.name}"
+            if value is _TENSOR and name not in self.names and one.default is not MISSING:
+                given[one.name] = one.default
+            elif value is _TENSOR:
+                given[one.name] = self.fetch(name)
+            elif isinstance(value, dict) and "dtype" in value:
+                given[one.name] = DTYPES[value["dtype"]]
+            elif isinstance(value, dict) and "record" in value:
+                given[one.name] = self.unpack(value["record"], value["fields"], name)
+            else:
+                given[one.name] = _frozen(value)
+        return given
 
 
 def _frozen(value: Any) -> Any:

@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.overrides import TorchFunctionMode
 
 import attnscope as ats
 from attnscope.core.arithmetic import Arithmetic
@@ -24,6 +23,7 @@ from attnscope.knocking.result import Knockout
 from attnscope.listen import record
 from attnscope.nn import KeyValueCache, MultiHeadAttention
 from attnscope.recording import Recording, Site
+from tests.heard import Counting
 
 H, HK, D = 6, 2, 16
 SHORT, LONG = 90, 600
@@ -251,18 +251,6 @@ def test_an_attention_function_of_transformers_may_be_made_of_it(tiny: Any, inpu
         model(**inputs("llama"))
     assert [(site.route, site.key_heads) for site in recording.sites] == [("huggingface/attnscope", 2)] * 2
     assert all(passed(site) for site in recording.sites)
-
-
-class Counting(TorchFunctionMode):
-    """Somebody else's mode."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[Any] = []
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.calls.append(func)
-        return func(*args, **kwargs or {})
 
 
 @pytest.mark.parametrize("outside", [True, False])
