@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import attnscope as ats
 from attnscope.errors import NotKept, RecordingError, ShapeError, TooLarge, Uncertified
 from attnscope.looks.drawing import colour_map
-from attnscope.recording import Recording, Run
+from attnscope.recording import Places, Recording, Run
 from tests.heard import embedded
 from tests.recording.conftest import make_site  # noqa: F401
 
@@ -47,6 +47,15 @@ def test_a_head_is_drawn_into_the_axes_that_was_given(recording: Recording) -> N
     assert bool(np.ma.getmaskarray(shown)[~visible.numpy()].all())
     assert [label.get_text() for label in ax.get_yticklabels()] == [*"But,", "␣", *"soft!", "↵", *"what"]
     ax.figure.canvas.draw()
+
+
+def test_long_tokens_stand_upright_over_the_keys(recording: Recording, make_site: Any) -> None:  # noqa: F811
+    words = tuple({"text": "attention"} for _ in range(37))
+    long = Recording([Run(0, "", [make_site()])], places={"decoder": Places(words)})
+    for one, site, angle in ((recording, 2, 0), (long, 0, 90)):
+        ax = ats.plot_head(one, site, 1)
+        assert {label.get_rotation() for label in ax.get_xticklabels()} == {angle}
+        assert {label.get_rotation() for label in ax.get_yticklabels()} == {0}
 
 
 def test_a_weight_has_the_colour_of_the_page(recording: Recording) -> None:
@@ -136,6 +145,7 @@ def test_values_are_drawn_in_place_of_weights_and_said(recording: Recording) -> 
     assert image.norm.vmax == float(mixes.max()) and ax.get_title() == "Layer 2, head 1: weight × |v W_O|"
     assert "the strongest colour is " in ax.get_xlabel()
     assert "|v W_O|: the length of the key's value after W_O" in ax.get_xlabel()
+    assert max(map(len, ax.get_xlabel().splitlines())) <= 64
     small = ats.plot_heads(recording, 2, values=True)
     assert small.get_xlabel() == "weight × |v W_O|, each row by its own largest"
     own = mixes / mixes.amax(1, keepdim=True)

@@ -7,6 +7,7 @@ Nothing of matplotlib's own state is read or changed; without an Axes a figure o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -64,14 +65,17 @@ def plot_head(
     for axis, side, cut in ((axes.xaxis, "columns", across), (axes.yaxis, "rows", down)):
         if part.cells == 1 and cut.stop - cut.start <= LETTERED:
             tokens = axis_of(recording, one, side, batch=batch).tokens[cut]
-            axis.set_ticks(range(cut.start, cut.stop), [_word(dict(token)) for token in tokens])
+            words = [_word(dict(token)) for token in tokens]
+            axis.set_ticks(range(cut.start, cut.stop), words)
+            if side == "columns" and any(len(word) > 2 for word in words):  # side by side they would overlap
+                axis.set_tick_params(labelrotation=90)
             for label in axis.get_ticklabels():
                 label.set_parse_math(False)
     what = name_of(one.lengths) if values else "weight"
     axes.set_title(f"{_named(one)}, head {number}{f': {what}' if values else ''}", color=INK)
     told = [f"a pixel is the largest {what} of {part.cells} × {part.cells} cells"] if part.cells > 1 else []
     if values:
-        told += [f"the strongest colour is {typed(most, 3)}", meaning_of(one.lengths)]
+        told += [f"the strongest colour is {typed(most, 3)}", *wrap(meaning_of(one.lengths), _LINE)]
     axes.set_xlabel("\n".join(told), color=INK_2)
     return axes
 

@@ -57,10 +57,9 @@ class Sheet {
     this.legend = h('div', { class: 'legend' }, this.ramp, h('div'))
     this.means = h('span', { class: 'small dim num' })
     this.wide = h('span', { class: 'small faint num' })
-    this.about = h('span', { class: 'small faint' })
     this.tick = h('input', { type: 'checkbox', onchange: () => on.marks(this.tick.checked) })
     this.facts = mountFacts()
-    put(/** @type {HTMLElement} */ (map.querySelector('.foot')), this.legend, h('div', { class: 'said' }, this.means, this.wide, this.about), h('label', { class: 'check small' }, this.tick, ' Marks'), this.facts.el)
+    put(/** @type {HTMLElement} */ (map.querySelector('.foot')), this.legend, h('div', { class: 'said' }, this.means, this.wide), h('label', { class: 'check small' }, this.tick, ' Marks'), this.facts.el)
     const sections = ['here', 'lens-box', 'largest'].map((name) => h('section', { class: name }))
     put(side, ...sections)
     this.here = mountHere(sections[0], (cell) => on.fly(cell))
@@ -222,9 +221,10 @@ class Sheet {
     this.ramp.style.backgroundImage = `linear-gradient(to right, ${Array.from({ length: STOPS + 1 }, (_, at) => look.map.css(at / STOPS)).join(', ')})`
     put(/** @type {HTMLElement} */ (this.legend.children[1]), ...ticks(state.scale, second?.most).map((tick) => h('span', {}, tick)))
     const cells = source?.grid ? stride(source.grid, this.level()) : 1
+    const about = second && here?.site ? aboutOf(here.site) : ''
     put(this.means, source?.grid ? pixelWords(state.pixel, cells, count, second?.name) : '')
-    put(this.wide, source && !source.made ? `Coarser pixels are being made: ${madeWords(source.progress)}` : widened(state.pixel, cells, count))
-    put(this.about, second && here?.site ? aboutOf(here.site) : '')
+    put(this.wide, source && !source.made ? `Coarser pixels are being made: ${madeWords(source.progress)}` : widened(state.pixel, cells, count) || about)
+    attr(this.means, 'title', about || null)
     put(this.cap, 'received', ...(second ? [h('br'), second.name.replace('weight ', '')] : []))
     this.tick.checked = state.marks
   }
