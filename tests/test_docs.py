@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +32,11 @@ def test_the_pages_that_teach_have_examples() -> None:
     assert {"README.md", "lesson.md", "mechanism.md", "models.md", "notebooks.md", "recording.md"} <= {
         page.name for page in PAGES
     }
+
+
+def test_the_layers_of_the_readme_are_those_that_are_checked() -> None:
+    told = (ROOT / "README.md").read_text("utf-8").split("is checked:\n", 1)[1].split("\n## ", 1)[0]
+    checked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    (layers,) = (one["layers"] for one in checked["contracts"] if one["id"] == "layers")
+    listed = [re.split(r" {2,}", line.strip())[0] for line in told.splitlines() if line.strip()]
+    assert listed == [layer for layer in layers if layer != "__main__"]

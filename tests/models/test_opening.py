@@ -278,8 +278,6 @@ def test_the_context_of_roberta_leaves_out_the_places_of_its_padding(
         max_position_embeddings=20,
         pad_token_id=1,
     )
-    RobertaForMaskedLM(config).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    subject = open_model(str(tmp_path))
+    subject = open_model(str(tiny.written(tmp_path, RobertaForMaskedLM(config), tokenizer)))
     assert subject.context == 18
     assert subject.run(subject.codec.fitting("x y z " * 20)).sites[0].tk == 18

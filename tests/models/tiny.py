@@ -86,6 +86,13 @@ def sentence_piece() -> PreTrainedTokenizerFast:
     )
 
 
+def written(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Path:
+    """The folder, with a model and its tokenizer in it."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def llama_folder(
     folder: Path, tokenizer: PreTrainedTokenizerFast | None = None, *, context: int = CONTEXT
 ) -> Path:
@@ -104,9 +111,7 @@ def llama_folder(
         bos_token_id=None,
         eos_token_id=0,
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return written(folder, LlamaForCausalLM(config), tokenizer)
 
 
 def bloom_folder(folder: Path) -> Path:
@@ -122,9 +127,7 @@ def bloom_folder(folder: Path) -> Path:
         bos_token_id=None,
         eos_token_id=0,
     )
-    BloomForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return written(folder, BloomForCausalLM(config), tokenizer)
 
 
 def bert_folder(folder: Path) -> Path:
@@ -140,9 +143,7 @@ def bert_folder(folder: Path) -> Path:
         max_position_embeddings=32,
         initializer_range=0.4,
     )
-    BertForMaskedLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return written(folder, BertForMaskedLM(config), tokenizer)
 
 
 def t5_folder(folder: Path) -> Path:
@@ -161,15 +162,13 @@ def t5_folder(folder: Path) -> Path:
         pad_token_id=0,
         eos_token_id=2,
     )
-    T5ForConditionalGeneration(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return written(folder, T5ForConditionalGeneration(config), tokenizer)
 
 
 def vit_folder(folder: Path) -> Path:
     """Write a model that reads a picture, with a tokeniser that means nothing to it."""
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    return _without_text(ViTModel(ViTConfig(**sizes, image_size=32, patch_size=16)), folder)
+    return written(folder, ViTModel(ViTConfig(**sizes, image_size=32, patch_size=16)), byte_level())
 
 
 def clip_folder(folder: Path) -> Path:
@@ -177,7 +176,7 @@ def clip_folder(folder: Path) -> Path:
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     text = {**sizes, "vocab_size": 330, "max_position_embeddings": 16}
     seen = {**sizes, "image_size": 32, "patch_size": 16}
-    return _without_text(CLIPModel(CLIPConfig(text_config=text, vision_config=seen)), folder)
+    return written(folder, CLIPModel(CLIPConfig(text_config=text, vision_config=seen)), byte_level())
 
 
 def whisper_folder(folder: Path) -> Path:
@@ -186,10 +185,4 @@ def whisper_folder(folder: Path) -> Path:
     more = {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "d_model": 16, "num_mel_bins": 8, "vocab_size": 330}
     special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0, "decoder_start_token_id": 0}
     config = WhisperConfig(**sizes, **more, **special, max_source_positions=8, max_target_positions=8)
-    return _without_text(WhisperForConditionalGeneration(config), folder)
-
-
-def _without_text(model: PreTrainedModel, folder: Path) -> Path:
-    model.save_pretrained(folder)
-    byte_level().save_pretrained(folder)
-    return folder
+    return written(folder, WhisperForConditionalGeneration(config), byte_level())

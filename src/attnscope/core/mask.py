@@ -39,15 +39,18 @@ class Mask:
 
 
 @dataclass(frozen=True)
-class Both(Mask):
-    """The keys that both masks allow."""
-
+class _Two(Mask):
     one: Mask
     two: Mask
 
     @property
     def speaks_of_positions(self) -> bool:
         return self.one.speaks_of_positions or self.two.speaks_of_positions
+
+
+@dataclass(frozen=True)
+class Both(_Two):
+    """The keys that both masks allow."""
 
     def bind(
         self, b: int, h: int, tq: int, tk: int, offset: int, device: torch.device | str = "cpu"
@@ -56,15 +59,8 @@ class Both(Mask):
 
 
 @dataclass(frozen=True)
-class Either(Mask):
+class Either(_Two):
     """The keys that at least one of two masks allows."""
-
-    one: Mask
-    two: Mask
-
-    @property
-    def speaks_of_positions(self) -> bool:
-        return self.one.speaks_of_positions or self.two.speaks_of_positions
 
     def bind(
         self, b: int, h: int, tq: int, tk: int, offset: int, device: torch.device | str = "cpu"

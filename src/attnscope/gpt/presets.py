@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from attnscope.errors import TrainingError
@@ -51,17 +51,7 @@ _LAPTOP = Recipe(
     cooldown=0.6,
     measure_every=500,
 )
-_EMBEDDED = Recipe(
-    steps=1500,
-    batch=12,
-    optimiser="muon",
-    rate=4e-3,
-    matrix_rate=0.02,
-    warmup=50,
-    cooldown=0.6,
-    measure_every=500,
-    save_every=50,
-)
+_EMBEDDED = replace(_LAPTOP, steps=1500, save_every=50)
 
 PRESETS = {
     preset.name: preset

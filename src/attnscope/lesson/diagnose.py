@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attnscope.lesson.checks.finding import Finding as Finding
-from attnscope.lesson.checks.finding import Place
+from attnscope.lesson.checks.finding import Found, Place
 from attnscope.lesson.checks.hidden import hidden
 from attnscope.lesson.checks.reading import Given, Head, read
 from attnscope.lesson.checks.scale import scale
@@ -16,7 +16,7 @@ from attnscope.plain import plain
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Found):
     """What a grid looks like: its findings, the surest first, and what was looked at.
 
     shape: (b, h, tq, tk) of the weights.   given: what came beside them, of mask, q and k, sinks.
@@ -25,16 +25,6 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     shape: tuple[int, int, int, int]
     given: tuple[str, ...]
-
-    @property
-    def healthy(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the findings, in order."""
-        return tuple(finding.name for finding in self.findings)
 
     def __str__(self) -> str:
         b, h, tq, tk = self.shape

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnscope.errors import LessonError, ShapeError
 from attnscope.lesson.checks.finding import Finding as Finding
+from attnscope.lesson.checks.finding import Found
 from attnscope.lesson.checks.lifted import Lifted
 from attnscope.lesson.checks.running import axis_of, check_steady, prepared
 from attnscope.lesson.drawn import generator_of
@@ -34,8 +35,8 @@ class Shuffled:
 
 
 @dataclass(frozen=True)
-class OrderDiagnosis:
-    """What a module knows of order.
+class OrderDiagnosis(Found):
+    """What a module knows of order; nothing is found where more than the mask tells one from another.
 
     as_it_is: the module itself.   unmasked: the same with its attention masks lifted; None where it has none
     that could be lifted.   masks: how many calls had a mask lifted.   dtype, shuffles, tokens: how it was
@@ -51,16 +52,6 @@ class OrderDiagnosis:
     shuffles: int
     tokens: int
     allowed: float
-
-    @property
-    def healthy(self) -> bool:
-        """Whether something beside the mask tells one order from another."""
-        return not self.findings
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the findings."""
-        return tuple(finding.name for finding in self.findings)
 
     def __str__(self) -> str:
         return f"{self.sentence}. {self.measured}"

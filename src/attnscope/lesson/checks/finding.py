@@ -25,6 +25,22 @@ class Finding:
     places: tuple[Place, ...] = ()
 
 
+class Found:
+    """What both checkers return: their findings, none where all is well."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the findings, in order."""
+        return tuple(finding.name for finding in self.findings)
+
+
 NAMES = (
     "wrong_axis", "unscaled", "other_scale", "saturated", "inverted_mask", "leaking_fill", "mask_missing",
     "mask_after_softmax", "learned_sink", "sinks_do_not_fit", "not_normalised", "no_positions",
