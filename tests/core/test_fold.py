@@ -372,17 +372,13 @@ def test_what_keys_receive_adds_over_rows(call: tuple[Tensor, Tensor, Scoring], 
     q, k, scoring = call
     bound = scoring.bind(q, k)
     last, span = normaliser_of(bound), slice(0, q.shape[2])
-    parts = []
+    keys = KeyStats(bound, rows=span, start=0, block=block)
     for rows in (slice(0, min(cut, q.shape[2])), slice(min(cut, q.shape[2]), q.shape[2])):
-        part = KeyStats(bound, rows=span, start=0, block=block)
         if rows.stop > rows.start:
             tile = bound.tile(rows, slice(0, k.shape[2]))
-            part.take(tile, weighed(bound, tile, last.of_rows(rows), Room()))
-        parts.append(part)
-    parts[0].add(parts[1])
-    whole = summarize(q, k, scoring, block=block)
-    assert parts[0].sums is not None and parts[0].largest is not None
-    torch.testing.assert_close(parts[0].received.to(q.dtype), whole.received, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(parts[0].sums.to(q.dtype), whole.block_sum, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(parts[0].largest.to(q.dtype), whole.block_max, rtol=1e-5, atol=1e-6)
-    assert torch.equal(parts[0].seen, whole.seen)
+            keys.take(tile, weighed(bound, tile, last.of_rows(rows), Room()))
+    whole, (sums, largest) = summarize(q, k, scoring, block=block), keys.blocks
+    torch.testing.assert_close(keys.received.to(q.dtype), whole.received, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(sums.to(q.dtype), whole.block_sum, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(largest.to(q.dtype), whole.block_max, rtol=1e-5, atol=1e-6)
+    assert torch.equal(keys.seen, whole.seen)

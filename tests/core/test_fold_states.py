@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from attnscope.core import masks
 from attnscope.core.engine import normaliser_of
 from attnscope.core.keystats import KeyStats
-from attnscope.core.room import Room
+from attnscope.core.room import KEPT, Room, lent
 from attnscope.core.rowstats import RowStats, first_keys, no_rows_seen, row_stats
 from attnscope.core.scoring import Bound, Scoring
 from attnscope.core.tile import Normaliser, weighed
@@ -36,10 +36,11 @@ def spans(cuts: list[int], size: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def of_keys(bound: Bound, last: Normaliser, rows: slice, cols: slice, block: int | None) -> KeyStats:
-    state = KeyStats(bound, rows=rows, cols=cols, start=0, block=block)
-    tile = bound.tile(rows, cols)
-    state.take(tile, weighed(bound, tile, last.of_rows(rows), Room()))
+def of_keys(bound: Bound, last: Normaliser, parts: list[tuple[slice, slice]], block: int | None) -> KeyStats:
+    state = KeyStats(bound, rows=slice(0, ROWS), start=0, block=block)
+    for rows, cols in parts:
+        tile = bound.tile(rows, cols)
+        state.take(tile, weighed(bound, tile, last.of_rows(rows), Room()))
     return state
 
 
@@ -52,29 +53,49 @@ DTYPES = [torch.float32, torch.float64]
     seed=st.integers(0, 2**20), rows=cuts, cols=cuts, block=st.sampled_from([None, 1, 4, 16]), data=st.data()
 )
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_key_states_merge_over_any_split_of_rows_and_keys_in_any_order(
+def test_key_states_add_up_over_any_split_of_rows_and_keys_in_any_order(
     dtype: torch.dtype, seed: int, rows: list[int], cols: list[int], block: int | None, data: st.DataObject
 ) -> None:
     bound = call(seed, dtype)
     last = normaliser_of(bound)
-    whole = of_keys(bound, last, slice(0, ROWS), slice(0, KEYS), block)
-    parts = [of_keys(bound, last, r, c, block) for r in spans(rows, ROWS) for c in spans(cols, KEYS)]
-    parts.append(KeyStats(bound, rows=slice(3, 3), cols=slice(7, 7), start=0, block=block))  # of nothing
-    parts = data.draw(st.permutations(parts))
-    half = len(parts) // 2
-    one = reduce(KeyStats.merge, parts)
-    two = reduce(KeyStats.merge, parts[:half] or parts[:1]) if half else parts[0]
-    two = two.merge(reduce(KeyStats.merge, parts[max(half, 1) :])) if len(parts) > 1 else two
+    whole = of_keys(bound, last, [(slice(0, ROWS), slice(0, KEYS))], block)
+    parts = [(r, c) for r in spans(rows, ROWS) for c in spans(cols, KEYS)]
+    added = of_keys(bound, last, data.draw(st.permutations(parts)), block)
     close = 1e-12 if dtype == torch.float64 else 1e-5
-    for merged in (one, two):
-        assert torch.equal(merged.seen, whole.seen)
-        torch.testing.assert_close(merged.received, whole.received, rtol=close, atol=close)
-        torch.testing.assert_close(merged.by_distance, whole.by_distance, rtol=close, atol=close)
-        if block is not None:
-            assert merged.sums is not None and whole.sums is not None and merged.counts is not None
-            torch.testing.assert_close(merged.sums, whole.sums, rtol=close, atol=close)
-            torch.testing.assert_close(merged.largest, whole.largest, rtol=close, atol=close)
-            assert torch.equal(merged.counts, whole.counts)
+    assert torch.equal(added.seen, whole.seen)
+    torch.testing.assert_close(added.received, whole.received, rtol=close, atol=close)
+    torch.testing.assert_close(added.by_distance, whole.by_distance, rtol=close, atol=close)
+    if block is not None:
+        assert added.counts is not None and whole.counts is not None
+        assert torch.equal(added.counts, whole.counts)
+        for one, other in zip(added.blocks, whole.blocks, strict=True):
+            torch.testing.assert_close(one, other, rtol=close, atol=close)
+
+
+def test_what_is_counted_beforehand_is_what_tiles_count() -> None:
+    bound = call(3, torch.float32)
+    counted = KeyStats(bound, rows=slice(0, ROWS), start=0, block=4, counted=True)
+    seen, counts = counted.seen.clone(), counted.counts
+    assert counts is not None
+    taken = of_keys(bound, normaliser_of(bound), [(slice(0, ROWS), slice(0, KEYS))], 4)
+    assert torch.equal(seen.expand_as(taken.seen), taken.seen) and taken.counts is not None
+    assert torch.equal(counts.expand_as(taken.counts), taken.counts)
+    tile = bound.tile(slice(0, ROWS), slice(0, KEYS))
+    counted.take(tile, weighed(bound, tile, normaliser_of(bound), Room()))
+    assert torch.equal(counted.seen, seen)
+
+
+def test_a_room_is_lent_again_but_not_twice_at_once() -> None:
+    cpu = torch.device("cpu")
+    with lent() as one, lent() as other:
+        assert one is not other
+    with lent() as again:
+        held = again.take("x", (3,), torch.float64, cpu)
+    with lent() as again:
+        assert again.take("x", (3,), torch.float64, cpu).data_ptr() == held.data_ptr()
+        again.take("large", (KEPT,), torch.float64, cpu)
+    with lent() as again:
+        assert not again._held
 
 
 def of_rows(bound: Bound, given_: Normaliser, cols: slice) -> RowStats:

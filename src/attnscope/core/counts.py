@@ -23,7 +23,7 @@ def seen_of_blocks(visible: Visible, rows: slice, cols: slice, *, block: int, st
     """How many cells of each block are visible, (b|1, h|1, m n) int64: blocks of rows are counted from row
     `start`, blocks of keys from key 0, and those that these rows and keys touch are held.
 
-    The keys of a block that a row with the span lo <= j < hi sees are those before hi less those before lo.
+    Of the block that lo or hi of a row's span lies in, a row sees a part; of those between them, all.
     """
     device, height = visible.lo.device, -(-(rows.stop - start) // block) - (rows.start - start) // block
     left, right = cols.start // block, -(-cols.stop // block)
@@ -35,29 +35,19 @@ def seen_of_blocks(visible: Visible, rows: slice, cols: slice, *, block: int, st
     if not found.numel():
         return found
     for b in range(lead[0]):
-        before = torch.arange(cols.stop + 1, device=device)
+        before = torch.arange(cols.stop + 1, device=device)  # how many keys count that stand before each
         if visible.valid is not None:
             before = torch.nn.functional.pad(visible.valid[b].cumsum(0), (1, 0))
         for h in range(lead[1]):
             at = (min(b, visible.lo.shape[0] - 1), min(h, visible.lo.shape[1] - 1))
             lo, hi = (edge[at][rows].clamp(cols.start, cols.stop) for edge in (visible.lo, visible.hi))
-            found[b, h] = _of_lines(hi, lines, edges, before, block, height)
-            if bool((lo > cols.start).any()):
-                found[b, h] -= _of_lines(lo, lines, edges, before, block, height)
+            grid, ends = found[b, h], []
+            for edge, sign in ((lo, 1), (hi, -1)):
+                which = (edge // block - left).clamp(max=right - left - 1)  # (r s)
+                place = (lines[:, None] * (right - left) + which).flatten()
+                ends.append((place, ((before[edges[which]] - before[edge]) * sign).flatten()))
+                grid.view(-1).scatter_add_(0, place, torch.full_like(place, sign))
+            grid.cumsum_(dim=-1).mul_(before[edges].diff())  # of rows that see all of a block
+            for place, part in ends:
+                grid.view(-1).scatter_add_(0, place, part)
     return found
-
-
-def _of_lines(ends: Tensor, lines: Tensor, edges: Tensor, before: Tensor, block: int, height: int) -> Tensor:
-    """How many cells before their rows' ends (r s) the blocks hold, (height, blocks): of the row that an end
-    lies in a part, and all of those before it. before: how many keys count that stand before each.
-    """
-    blocks = len(edges) - 1
-    which = (ends // block - edges[0] // block).clamp(max=blocks - 1)  # (r s)
-    place = (lines[:, None] * blocks + which).flatten()
-    parts, reached = torch.zeros(2, height * blocks, dtype=torch.int64, device=ends.device)
-    parts.scatter_add_(0, place, (before[ends] - before[edges[which]]).flatten())
-    reached.scatter_add_(0, place, torch.ones_like(place))
-    reached = reached.view(height, blocks)
-    past = reached.sum(dim=-1, keepdim=True) - reached.cumsum(dim=-1)
-    whole: Tensor = past.mul_(before[edges].diff())
-    return whole.add_(parts.view(height, blocks))

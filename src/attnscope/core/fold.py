@@ -16,11 +16,12 @@ from torch import Tensor
 
 from attnscope.core.arithmetic import rounded
 from attnscope.core.certificate import Certificate, check_out, conclude, not_measured
-from attnscope.core.engine import States, Wanted, engine_of, one_after_another
+from attnscope.core.engine import Wanted, engine_of, one_after_another
 from attnscope.core.keystats import KeyStats, check_block
 from attnscope.core.mask import Mask
 from attnscope.core.probe import Probe, ProbeSums, probe
 from attnscope.core.progress import Progress, report, shares
+from attnscope.core.room import lent
 from attnscope.core.rowstats import RowStats, first_keys, no_rows_seen, over_rows
 from attnscope.core.scoring import Bound, Scoring, as_scoring
 from attnscope.core.summary import Summary
@@ -130,24 +131,26 @@ class _Folding:
         bound, engine, start = self.bound, engine_of(self.bound), span.start
         probe = self.certifying if isinstance(self.certifying, Probe) else None
         held = max(self.top, 1)  # the largest weight is the first of the top
-        wanted = Wanted(top=held, first=self.first, block=self.block, start=start, probe=probe)
-        parts, made = list[States](), list[Normaliser]()
-        for rows in engine.blocks(bound, span):
-            if known is None:
-                given, states = engine.both(bound, wanted, rows)
-            else:
-                given = known.of_rows(slice(rows.start - start, rows.stop - start))
-                states = engine.fold(bound, wanted, rows, given)
-            parts.append(states)
-            made.append(given)
-            next(self.told)
-        last = one_after_another(bound, made)
-        stats = over_rows([part.rows for part in parts] or [no_rows_seen(bound, 0, held)])
-        keys = KeyStats.over_rows(
-            bound, [part.keys for part in parts], rows=span, start=start, block=self.block
-        )
-        probed = [part.probed for part in parts if part.probed is not None]
-        return Walked(last, self._certificate(probed, start), self._finished(stats, keys, last))
+        made, stats, sums = list[Normaliser](), list[RowStats](), list[ProbeSums]()
+        with lent() as room:
+            keys = KeyStats(
+                bound, rows=span, start=start, block=self.block, counted=bound.visible.rule is None, room=room
+            )
+            wanted = Wanted(held, self.first, self.block, start, probe, keys=keys)
+            for rows in engine.blocks(bound, span):
+                if known is None:
+                    given, states = engine.both(bound, wanted, rows)
+                else:
+                    given = known.of_rows(slice(rows.start - start, rows.stop - start))
+                    states = engine.fold(bound, wanted, rows, given)
+                made.append(given)
+                stats.append(states.rows)
+                if states.probed is not None:
+                    sums.append(states.probed)
+                next(self.told)
+            last = one_after_another(bound, made)
+            whole = over_rows(stats or [no_rows_seen(bound, 0, held)])
+            return Walked(last, self._certificate(sums, start), self._finished(whole, keys, last))
 
     def _finished(self, stats: RowStats, keys: KeyStats, last: Normaliser) -> Summary:
         bound, dtype = self.bound, self.bound.dtype
@@ -173,8 +176,8 @@ class _Folding:
             empty_rows=empty.sum(dim=-1),
             start=keys.start,
             block=keys.block,
-            block_sum=None if keys.sums is None else keys.sums.to(dtype),
-            block_max=None if keys.largest is None else keys.largest.to(dtype),
+            block_sum=None if keys.sums is None else keys.sums.to(dtype, copy=True),
+            block_max=None if keys.largest is None else keys.largest.to(dtype, copy=True),
             block_seen=keys.counts,
         )
 

@@ -1,18 +1,20 @@
 """What a summary says of each key, of blocks of cells and of distances: a state of sums of final weights.
 
-It adds over rows, joins over keys, and has an identity: keys and rows that nothing was seen of.
+It adds over rows and joins over keys, in any order, and begins with nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import EllipsisType
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attnscope.core.counts import seen_of_blocks, seen_of_keys
 from attnscope.core.distance import bins_of, by_distance
+from attnscope.core.room import Room
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
 from attnscope.core.tile import Weighed
@@ -32,7 +34,8 @@ class KeyStats:
     and keys, or None.   counts: (b|1, h|1, m n), visible cells.
 
     rows, cols: the spans, absolute; cols None is every key. Blocks of rows are counted from row `start`,
-    blocks of keys from key 0, and the spans may begin and end within one.
+    blocks of keys from key 0, and the spans may begin and end within one. counted: seen and counts are of all
+    these rows and keys from the start, which takes a call without a rule.   room: where the blocks lie.
     """
 
     received: Columns
@@ -43,24 +46,42 @@ class KeyStats:
     counts: Int[Tensor, "#b #h m n"] | None
 
     def __init__(
-        self, bound: Bound, *, rows: slice, cols: slice | None = None, start: int, block: int | None = None
+        self,
+        bound: Bound,
+        *,
+        rows: slice,
+        cols: slice | None = None,
+        start: int,
+        block: int | None = None,
+        counted: bool = False,
+        room: Room | None = None,
     ) -> None:
         b, h, device = bound.shape.b, bound.shape.h, bound.q.device
         self.bound, self.rows, self.cols = bound, rows, cols or slice(0, bound.shape.tk)
-        self.start, self.block = start, block
-        width = self.cols.stop - self.cols.start
-        some = bound.visible.tile(slice(0, 1), slice(0, 1)).shape[:2]
-        lead = some if bound.visible.rule is None else (b, h)
-        self.received = torch.zeros(b, h, width, dtype=torch.float64, device=device)
-        self.seen = torch.zeros(*lead, width, dtype=torch.int64, device=device)
+        self.start, self.block, self._counted_before = start, block, counted
+        seen, keys = bound.visible, self.cols
+        some = seen.tile(slice(0, 1), slice(0, 1)).shape[:2]
+        lead = some if seen.rule is None else (b, h)
+        self.received = torch.zeros(b, h, keys.stop - keys.start, dtype=torch.float64, device=device)
         self.by_distance = torch.zeros(b, h, bins_of(bound), dtype=torch.float64, device=device)
+        self.seen = (
+            seen_of_keys(seen, rows, keys)
+            if counted
+            else torch.zeros(*lead, keys.stop - keys.start, dtype=torch.int64, device=device)
+        )
         self.sums = self.largest = self.counts = None
         if block is not None:
-            down, along = self._blocks_of(rows, self.cols)
+            down, along = self._blocks_of(rows, keys)
             grid = (down.stop - down.start, along.stop - along.start)
-            self.sums = torch.zeros(b, h, *grid, dtype=torch.float64, device=device)
-            self.largest = torch.zeros_like(self.sums)
-            self.counts = torch.zeros(*lead, *grid, dtype=torch.int64, device=device)
+            self.sums, self.largest = (
+                (room or Room()).take(name, (b, h, *grid), torch.float64, device).zero_()
+                for name in ("sums", "largest")
+            )
+            self.counts = (
+                seen_of_blocks(seen, rows, keys, block=block, start=start)
+                if counted
+                else torch.zeros(*lead, *grid, dtype=torch.int64, device=device)
+            )
 
     def take(self, tile: Tile, seen: Weighed) -> None:
         """Adds a tile of these rows and keys that has not been taken before."""
@@ -69,15 +90,17 @@ class KeyStats:
         received = of_rows.sum(dim=-2)
         self.received[here] += received
         self.by_distance += by_distance(self.bound, tile, seen, received, self.by_distance.shape[-1])
-        counted = self._counted(tile)  # (.. m c)
-        self.seen[here] += counted.sum(dim=-2)
+        counted = None if self._counted_before else self._counted(tile)  # (.. m c)
+        if counted is not None:
+            self.seen[here] += counted.sum(dim=-2)
         if self.block is None or self.sums is None or self.largest is None or self.counts is None:
             return
         blocks = self._place(tile.rows, tile.cols)
         self.sums[blocks] += self._across(of_rows, tile, torch.sum)
         largest = self._across(self._down(weights, tile, torch.amax), tile, torch.amax)
         self.largest[blocks] = torch.maximum(self.largest[blocks], largest.double())
-        self.counts[blocks] += self._across(counted, tile, torch.sum)
+        if counted is not None:
+            self.counts[blocks] += self._across(counted, tile, torch.sum)
 
     @property
     def blocks(self) -> tuple[Tensor, Tensor]:
@@ -85,42 +108,6 @@ class KeyStats:
         if self.sums is None or self.largest is None:
             raise ScoringError("There are no blocks", wanted="block, the rows and keys of one")
         return self.sums, self.largest
-
-    def merge(self, other: KeyStats) -> KeyStats:
-        """Both as one, over the smallest spans that hold the rows and keys of both."""
-        rows = slice(min(self.rows.start, other.rows.start), max(self.rows.stop, other.rows.stop))
-        cols = slice(min(self.cols.start, other.cols.start), max(self.cols.stop, other.cols.stop))
-        both = KeyStats(self.bound, rows=rows, cols=cols, start=self.start, block=self.block)
-        both.add(self)
-        both.add(other)
-        return both
-
-    @staticmethod
-    def over_rows(
-        bound: Bound, parts: Sequence[KeyStats], *, rows: slice, start: int, block: int | None
-    ) -> KeyStats:
-        """All keys and these rows from blocks of rows; of one that is all of it nothing is copied."""
-        every = slice(0, bound.shape.tk)
-        if len(parts) == 1 and (parts[0].rows, parts[0].cols) == (rows, every):
-            return parts[0]
-        whole = KeyStats(bound, rows=rows, start=start, block=block)
-        for part in parts:
-            whole.add(part)
-        return whole
-
-    def add(self, other: KeyStats) -> None:
-        """Adds what was seen of rows and keys within these spans."""
-        here = (..., self._within(other.cols))
-        self.received[here] += other.received
-        self.seen[here] += other.seen
-        self.by_distance += other.by_distance
-        if self.sums is None or other.sums is None or self.largest is None or other.largest is None:
-            return
-        blocks = self._place(other.rows, other.cols)
-        self.sums[blocks] += other.sums
-        self.largest[blocks] = torch.maximum(self.largest[blocks], other.largest)
-        if self.counts is not None and other.counts is not None:
-            self.counts[blocks] += other.counts
 
     def _counted(self, tile: Tile) -> Tensor:
         """How many rows of each block see each key, (b|1 h|1 m c) int64."""

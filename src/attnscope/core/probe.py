@@ -16,7 +16,7 @@ from torch import Tensor
 from attnscope.core.arithmetic import ROUNDING
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
-from attnscope.core.signs import PROBES, Probed, evening_of, lengths, projected, signs_of, unit_of
+from attnscope.core.signs import PROBES, Probed, evening_of, lengths, measured, projected, signs_of, unit_of
 from attnscope.core.tile import Normaliser, Weighed
 from attnscope.errors import ShapeError
 from attnscope.shapes import Block, Out, Rows, Value
@@ -191,15 +191,15 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
     length = lengths(bound.k).nan_to_num_(0.0, 0.0, 0.0) * looked_at
     longest = unit_of(length)
     of_head = (unit.repeat_interleave(group, dim=1), longest.repeat_interleave(group, dim=1))  # (b h 1) each
-    signs_of_head = signs.repeat_interleave(group, dim=0)
-    of_rows = lengths(out, signs_of_head[:, 0])  # the same on all vectors, which differ in signs alone
+    signs_of_head = signs.repeat_interleave(group, dim=0)  # (h n dv)
+    on_signs, of_rows = measured(out, signs_of_head)
     smallest = torch.finfo(out.dtype).smallest_normal * torch.finfo(out.dtype).eps
     even_of_head = even.norm(dim=-1).repeat_interleave(group)[:, None]  # (h 1)
     reach = lengths(bound.q) * abs(bound.scale) * of_head[1]
     return Probe(
-        along_keys=_along_keys(u / unit[..., None], length / longest).to(bound.dtype),
+        along_keys=_along_keys(u / unit[..., None], length / longest, bound.dtype),
         lost=None if bool(finite.all()) else ~finite.all(dim=-1),
-        on_signs=projected(out, signs_of_head) / of_head[0][..., None],
+        on_signs=on_signs / of_head[0][..., None],
         length=of_rows / of_head[0],
         asked=reach.square(),
         dtype=coarsest,
@@ -210,11 +210,15 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
     )
 
 
-def _along_keys(u: Tensor, length: Tensor) -> Tensor:
+def _along_keys(u: Tensor, length: Tensor, dtype: torch.dtype) -> Tensor:
     """Of u (b hk tk n) and length (b hk tk), both in units near their largest: (b hk 4 + 2n tk)."""
-    ones, squares = torch.ones_like(u[..., :1]), u.square().mean(dim=-1, keepdim=True)
-    plain = torch.cat([ones, u, squares], dim=-1).mT
-    return torch.cat([plain, plain * length.square()[:, :, None]], dim=2)
+    b, hk, tk, n = u.shape
+    found = torch.empty(b, hk, 4 + 2 * n, tk, dtype=dtype, device=u.device)
+    squares, squared = u.square().mean(dim=-1), length.square()
+    found[:, :, 0], found[:, :, 1 : n + 1], found[:, :, n + 1] = 1.0, u.mT, squares
+    found[:, :, n + 2], found[:, :, n + 3 : -1] = squared, u.mT * squared[:, :, None]
+    found[:, :, -1] = squares * squared
+    return found
 
 
 def _looked_at(bound: Bound) -> Bool[Tensor, "b hk tk"]:

@@ -22,7 +22,8 @@ class Wanted:
     top: how many of the largest scores of a row.   first: for each batch the first key, (b).   block: of
     block sums and maxima, or None.   start: the row that blocks are counted from.   probe: what a
     certificate is measured with, or None.   brief: of rows entropy is enough, and of keys what they and
-    blocks receive: with top 0, all else may stay 0.
+    blocks receive: with top 0, all else may stay 0.   keys: the statistics of these rows and others that
+    are to be added to; None makes new ones, of each block of rows alone.
     """
 
     top: int
@@ -31,6 +32,7 @@ class Wanted:
     start: int
     probe: Probe | None
     brief: bool = False
+    keys: KeyStats | None = None
 
 
 class States(NamedTuple):

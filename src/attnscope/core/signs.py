@@ -19,6 +19,9 @@ PROBES = {torch.float64: 1, torch.float32: 1, torch.bfloat16: 4, torch.float16: 
 PIECE = 2**16
 """Numbers that are held in float64 at a time."""
 
+SQUARED = (1e-15, 1e15)
+"""Lengths between which float32 has room for the squares of numbers, and digits for those that count."""
+
 
 def signs_of(even: Float[Tensor, "hk dv"], count: int, *, seed: int) -> Float[Tensor, "hk n dv"]:
     """`count` vectors of random signs times factors, in float64; the global generator is not touched."""
@@ -36,17 +39,29 @@ def projected(x: Tensor, signs: Tensor) -> Probed:
     return found
 
 
-def lengths(x: Tensor, factors: Float[Tensor, "h d"] | None = None) -> Rows:
-    """The length of each row of x (b h t d), each place times its factor where such are given: (b h t), in
-    float64, which has room for the squares.
-    """
-    found = torch.empty(x.shape[:3], dtype=torch.float64, device=x.device)
-    once = torch.ones(x.shape[1], x.shape[-1], dtype=torch.float64, device=x.device)
-    columns = (once if factors is None else factors.square())[None, :, :, None]
-    columns = columns.expand(x.shape[0], -1, -1, -1)
+def measured(x: Tensor, signs: Tensor) -> tuple[Probed, Rows]:
+    """The same, and the length of each row times a vector, (b h t): all give one, as they differ in signs."""
+    found = torch.empty(*x.shape[:3], signs.shape[1], dtype=torch.float64, device=x.device)
+    squares = torch.empty_like(found[..., :1])
+    columns = signs.mT.expand(x.shape[0], -1, -1, -1)
+    factors = columns[..., :1].square()
     for rows, wide in _pieces(x):
-        found[:, :, rows] = (wide.square_() @ columns)[..., 0]
-    return found.sqrt_()
+        found[:, :, rows] = wide @ columns
+        squares[:, :, rows] = wide.square_() @ factors
+    return found, squares[..., 0].sqrt()
+
+
+def lengths(x: Tensor) -> Rows:
+    """The length of each row of x (b h t d), in float64 and right to 1e-6, of whatever size."""
+    if x.dtype == torch.float32 and x.numel():
+        short: Tensor = torch.linalg.vector_norm(x, dim=-1)
+        least, largest = short.aminmax()
+        if bool((least > SQUARED[0]) & (largest < SQUARED[1])):
+            return short.double()
+    squares = torch.empty(x.shape[:3], dtype=torch.float64, device=x.device)
+    for rows, wide in _pieces(x):
+        squares[:, :, rows] = wide.square_().sum(dim=-1)
+    return squares.sqrt_()
 
 
 def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:

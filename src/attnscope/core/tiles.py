@@ -45,7 +45,7 @@ class Tiles:
         wide, size, room = _wide(given), rows.stop - rows.start, Room()
         stats = no_rows_seen(bound, size, wanted.top).relative_to(wide.peak, wide.logsum)
         cols = slice(*bound.visible.bounds(rows))
-        keys = KeyStats(bound, rows=rows, cols=cols, start=wanted.start, block=wanted.block)
+        keys = wanted.keys or KeyStats(bound, rows=rows, cols=cols, start=wanted.start, block=wanted.block)
         probed = None if wanted.probe is None else _no_sums(bound, wanted.probe, rows)
         for tile in walk_columns(bound, rows):
             top = stats.top.after(tile.scores, tile.cols.start)

@@ -62,11 +62,10 @@ class Scored:
         cols = slice(*bound.visible.bounds(rows))
         keys = KeyStats(bound, rows=rows, cols=cols, start=0, block=cells)
         first = torch.zeros(1, dtype=torch.int64, device=bound.q.device)
-        wanted = Wanted(top=0, first=first, block=cells, start=0, probe=None, brief=True)
+        wanted = Wanted(top=0, first=first, block=cells, start=0, probe=None, brief=True, keys=keys)
         entropy = []
         for part in engine.blocks(bound, rows):
             states = engine.fold(bound, wanted, part, self.normaliser.of_rows(part))
-            keys.add(states.keys)
             entropy.append(-states.rows.plogp[0, 0])
         planes = [*keys.blocks]
         if bound.visible.rule is not None and keys.counts is not None:

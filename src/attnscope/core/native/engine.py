@@ -7,7 +7,6 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from attnscope.core.counts import seen_of_blocks, seen_of_keys
 from attnscope.core.keystats import KeyStats
 from attnscope.core.native.call import Array, Call, call_of, is_exact
 from attnscope.core.native.library import Library
@@ -133,21 +132,17 @@ class Native:
     def _fold(self, call: Call, bound: Bound, wanted: Wanted, given: Normaliser, name: str) -> States:
         rows = slice(call.first, call.stop)
         sums = None if wanted.probe is None else _Sums(call, wanted.probe, bound, rows)
-        cols = slice(*bound.visible.bounds(rows))
-        keys = KeyStats(bound, rows=rows, cols=cols, start=wanted.start, block=wanted.block)
-        mass, plogp, mean, scatter, first = (
-            torch.zeros(given.peak.shape, dtype=torch.float64) for _ in range(5)
+        cols = slice(0, bound.shape.tk)
+        keys = wanted.keys or KeyStats(
+            bound, rows=rows, cols=cols, start=wanted.start, block=wanted.block, counted=not wanted.brief
         )
+        mass, plogp, mean, scatter, first = torch.zeros(5, *given.peak.shape, dtype=torch.float64)
         top = _top(call, given, wanted)
         call.hold(mass=mass, plogp=plogp, mean=mean, scatter=scatter, at_first=first)
         _point_to(call, keys)
         if wanted.brief:
             call.want_rows, call.bins = _ENTROPY, 0
         self._library.run(call, name)
-        if not wanted.brief:
-            keys.seen = seen_of_keys(bound.visible, rows, cols)
-        if wanted.block is not None and not wanted.brief:
-            keys.counts = seen_of_blocks(bound.visible, rows, cols, block=wanted.block, start=wanted.start)
         peak, logsum = given.peak.double(), given.logsum.double()
         stats = RowStats(peak, logsum, mass, plogp, mean, scatter, first, top)
         return States(stats, keys, None if sums is None else sums.finished(given))
