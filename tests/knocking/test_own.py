@@ -12,10 +12,10 @@ from attnscope.core.masks import causal, from_tensor
 from attnscope.core.scoring import Scoring
 from attnscope.core.without import out_without
 from attnscope.gpt import load_shipped
-from attnscope.gpt.knockout import Knockout, knocked_out
 from attnscope.knocking import Bench, Cut
 from attnscope.knocking.moved import moved_by
 from attnscope.knocking.running import text_of
+from tests.gpt.one_out import Knockout, knocked_out
 
 LINE = "ROMEO:\nBut, soft! what light"
 

@@ -10,9 +10,9 @@ import torch
 from attnscope import lesson
 from attnscope.errors import LessonError, MissingModel, UnknownCharacter
 from attnscope.gpt import load_shipped
-from attnscope.gpt.knockout import Knockout, knocked_out
 from attnscope.lesson.knockout import KnockOut, Without
 from attnscope.lesson.norms import ValueNorms
+from tests.gpt.one_out import Knockout, knocked_out
 from tests.gpt.tiny import small
 
 LINE = "ROMEO:\nBut, soft! what light"

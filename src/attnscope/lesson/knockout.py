@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attnscope.errors import LessonError
 from attnscope.gpt import GPT
-from attnscope.gpt.knockout import every_edge, every_head
+from attnscope.gpt.without import every_edge, every_head
 from attnscope.lesson.experiment import Experiment, Table
 from attnscope.lesson.given import checked
 from attnscope.lesson.line import LINE, in_sight, of_line

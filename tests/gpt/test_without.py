@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from attnscope.core.without import Way
-from attnscope.errors import ShapeError
-from attnscope.gpt import GPT, knockout, load_shipped
-from attnscope.gpt.knockout import Knockout, changed, every_edge, every_head, knocked_out, row_without
+from attnscope.gpt import GPT, load_shipped, without
+from attnscope.gpt.without import changed, every_edge, every_head, row_without
 from attnscope.nn.heads import project_heads
+from tests.gpt.one_out import Knockout, knocked_out
 from tests.gpt.tiny import small
 
 STYLES = ["lesson", "lesson-no-positions", "laptop"]
@@ -60,7 +60,7 @@ def test_a_row_whose_only_key_is_hidden_is_zero() -> None:
 def test_every_edge_is_the_whole_model_run_again_without_it(
     style: str, way: Way, copied: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(knockout, "_COPIED", copied)
+    monkeypatch.setattr(without, "_COPIED", copied)
     model = small(style)
     found = every_edge(model, IDS, way=way)
     assert found.shape == (2, 3, 7, 7)
@@ -134,23 +134,3 @@ def attended(model: GPT, block: torch.nn.Module, x: Tensor) -> Tensor:
     from attnscope.core.masks import causal
 
     return block.attention(normed, scoring=causal())
-
-
-@pytest.mark.parametrize(
-    ("out", "said"),
-    [
-        (Knockout(2, 0), r"There is no layer 2\. 0 to 1 are wanted"),
-        (Knockout(0, 3), r"There is no head 3\. 0 to 2 are wanted"),
-        (Knockout(0, 0, (1, 7)), r"There is no key 7\. 0 to 6 are wanted"),
-        (Knockout(0, 0, (5, 1), query=4), r"There is no key 5\. 0 to 4 are wanted"),
-        (Knockout(0, 0, (0,), query=-8), r"There is no query -1\. 0 to 6 are wanted"),
-    ],
-)
-def test_what_is_not_there_is_refused(out: Knockout, said: str) -> None:
-    with pytest.raises(ShapeError, match=said):
-        knocked_out(small("lesson"), IDS, out)
-
-
-def test_several_texts_at_once_are_refused() -> None:
-    with pytest.raises(ShapeError, match=r"ids is \(2, 7\)\. One text: \(1, tokens\)"):
-        knocked_out(small("lesson"), IDS.expand(2, -1), Knockout(0, 0))

@@ -1,14 +1,14 @@
-"""What the model says without one head, or without one weight of one row: the model run again, changed there.
+"""What the model says without each head, and without each weight of its last row: every one of them, in turn.
 
-A head is taken out by setting its output to 0 at every position. A weight is taken out in the ways of
-core.without: "renormalise", as if the mask hid its cell, or "zero", while the row's other weights stay.
+`attnscope.knocking` takes one thing out of any model; here thousands are taken out of ours, many in one run,
+which goes on from the layer that is changed. A head is taken out by setting its output to 0 everywhere, a
+weight in the ways of core.without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
@@ -17,50 +17,14 @@ from torch import Tensor, nn
 from attnscope.core.masks import from_tensor
 from attnscope.core.scoring import Scoring
 from attnscope.core.without import Way, out_without
-from attnscope.errors import ShapeError
 from attnscope.gpt.model import GPT
 from attnscope.nn import KeyValueCache
 from attnscope.nn.heads import join_heads, split_heads
-from attnscope.shapes import Ids, Key, Query, Value
+from attnscope.shapes import Key, Query, Value
 
 Change = Callable[[Tensor], Tensor]
 
 _COPIED = 2**21  # numbers of 8 bytes
-
-
-@dataclass(frozen=True)
-class Knockout:
-    """What is taken out of a head: some keys of row `query`, in one `way`, or with keys None its output
-    everywhere.
-    """
-
-    layer: int
-    head: int
-    keys: tuple[int, ...] | None = None
-    query: int = -1
-    way: Way = "renormalise"
-
-
-@torch.no_grad()
-def knocked_out(model: GPT, ids: Ids, out: Knockout) -> Float[Tensor, "b t n"]:
-    """Logits (b t vocabulary) of ids (b t) without what `out` names; of nothing, the model's own bit for bit.
-
-    Raises ShapeError for a layer, head, query or key that there is not.
-    """
-    query = _checked(model, ids, out)
-    if out.keys is None:
-        change = _silent(out.head)
-    elif not out.keys:
-        change = _unchanged
-    else:
-        hidden = torch.zeros(1, query + 1, dtype=torch.bool)
-        hidden[0, list(out.keys)] = True
-        q, k, v = model.blocks[out.layer].project(model.streams(ids)[out.layer])
-        row = row_without(q[:, :, query, None], k[:, :, : query + 1], v[:, :, : query + 1], hidden, out.way)
-        change = _with_row(out.head, query, row[:, out.head, 0])
-    with changed(model, out.layer, change):
-        logits: Tensor = model(ids)
-        return logits
 
 
 @torch.no_grad()
@@ -121,32 +85,10 @@ def changed(model: GPT, layer: int, change: Change) -> Iterator[None]:
         hook.remove()
 
 
-def _unchanged(outs: Tensor) -> Tensor:
-    return outs
-
-
-def _silent(head: int) -> Change:
-    def change(outs: Tensor) -> Tensor:
-        outs = outs.clone()
-        outs[:, head] = 0.0
-        return outs
-
-    return change
-
-
 def _each_silent(outs: Tensor) -> Tensor:
     """Batch i (of as many as there are heads) without head i."""
     heads = torch.eye(outs.shape[1], dtype=torch.bool, device=outs.device)
     return outs.masked_fill(heads[:, :, None, None], 0.0)
-
-
-def _with_row(head: int, query: int, row: Tensor) -> Change:
-    def change(outs: Tensor) -> Tensor:
-        outs = outs.clone()
-        outs[:, head, query] = row
-        return outs
-
-    return change
 
 
 def _with_rows(rows: Tensor) -> Change:
@@ -166,17 +108,3 @@ def _cache(keys: Tensor, values: Tensor, batch: int) -> KeyValueCache:
     cache = KeyValueCache()
     cache.extend(keys.expand(batch, -1, -1, -1), values.expand(batch, -1, -1, -1))
     return cache
-
-
-def _checked(model: GPT, ids: Tensor, out: Knockout) -> int:
-    """The query as a position from 0 on."""
-    if ids.dim() != 2 or ids.shape[0] != 1:
-        raise ShapeError(f"ids is {tuple(ids.shape)}", wanted="One text: (1, tokens)")
-    t = ids.shape[1]
-    query = out.query + t if out.query < 0 else out.query
-    sizes = [("layer", out.layer, model.config.n_layers), ("head", out.head, model.config.n_heads)]
-    sizes += [("query", query, t), *(("key", key, query + 1) for key in out.keys or ())]
-    for name, came, size in sizes:
-        if not 0 <= came < size:
-            raise ShapeError(f"There is no {name} {came}", wanted=f"0 to {size - 1} are wanted")
-    return query
