@@ -23,6 +23,17 @@ def test_explore_saves_the_chosen_head(explore: Explore) -> None:
     expect(explore.page.locator("dialog [role=status]")).to_have_text("Saved as layer-3-head-2.npz")
 
 
+def test_explore_saves_weight_times_value_where_that_is_what_it_draws(explore: Explore) -> None:
+    explore.open(layer=3, head=2, values=1)
+    explore.page.get_by_role("button", name="Save", exact=True).click()
+    expect(explore.page.locator("dialog h2")).to_have_text("Save Layer 3 · Head 2 · weight × |v W_O|")
+    with explore.page.expect_download() as waiting:
+        explore.page.get_by_role("button", name="NPZ", exact=True).click()
+    assert waiting.value.suggested_filename == "layer-3-head-2-values.npz"
+    with np.load(io.BytesIO(waiting.value.path().read_bytes())) as held:
+        assert held["weights_times_lengths"].shape == (1, 28, 28)
+
+
 def test_map_saves_the_head_that_it_shows(sheet: Map) -> None:
     sheet.open(model="embedded", layer=1, head=4)
     sheet.page.get_by_role("button", name="Save", exact=True).click()

@@ -59,4 +59,5 @@ test('the receipt ends with what the key adds after W_O, where that is known', (
   assert.equal(value(3).result, '1.5000')
   assert.equal(value(3).lines.length, 2)
   assert.equal(value(null).result, '2.0000')
+  assert.deepEqual(sections(/** @type {any} */ ({ ...cell, length: 4, through: null }))[3].lines.map(({ how }) => how), ['.5000 × length of v 4.0000'])
 })

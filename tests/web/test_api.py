@@ -188,6 +188,7 @@ def test_the_second_picture_is_weight_times_the_length_of_the_value(
         assert np.array_equal(pictures[2] == -1, largest == -1)
         cell = client.get(f"{head}/cell?i=7&j=5").json()
         assert cell["length"] == length[5]
+        assert cell["through"] == done["result"]["sites"][0]["lengths"]["through"]
     assert done["result"]["sites"][0]["lengths"]["why"] is None
 
 

@@ -167,7 +167,9 @@ class Views:
 
     def cell(self, place: int, head: int, i: int, j: int) -> dict[str, Any]:
         """Return the arithmetic of one cell as JSON values, its part in the value mix beside the rest."""
-        return cell_fields(self.certified(place, head).cell(head, i, j, batch=self.look.batch))
+        site = self.certified(place, head)
+        cell = site.cell(head, i, j, batch=self.look.batch)
+        return {**cell_fields(cell), "through": site.lengths.through}
 
     def map_of(self, place: int, head: int, *, values: bool = False) -> Pyramid:
         """Return the map of a head, of its weights or of weight times value, or refuse: one whose certificate

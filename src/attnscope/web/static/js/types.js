@@ -41,7 +41,7 @@
  * @typedef {{layer: number, head: number, i: number, j: number, d: number, q: number[], k: number[], terms: number[],
  *   products: Num, scale: number, scaled: Num, softcap: number|null, capped: Num|null, bias: Num|null, visible: boolean, why: string,
  *   score: Num, peak: Num, logsum: Num, lse: Num, recomputed: Num, shown: Num, difference: Num, allowed: Num, readds: boolean,
- *   rank: number|null, row_keys: number, sink: number|null, value: Num|null, mix: Num|null, length: Num|null, v: number[]|null, part: number[]|null}} Cell value to part are null where the values were not kept; length: |v W_O|, null where it is not known
+ *   rank: number|null, row_keys: number, sink: number|null, value: Num|null, mix: Num|null, length: Num|null, through: string|null, v: number[]|null, part: number[]|null}} Cell value to part are null where the values were not kept; length: |v W_O|, null where it is not known; through: the layer with W_O, null where there is none, and length that of v
  */
 /** A weight between two words: weights of queries x keys, sums of each query. @typedef {{i: number, j: number, queries: number[], keys: number[], weights: number[][], sums: number[], shown: number}} WordCell */
 /** A pair of heads: mean and largest total variation of a row, the row of it, rows without a fellow. @typedef {{name: string, layer: number, head: number, name_b: string, layer_b: number, head_b: number, mean: number|null, largest: number|null, row_a: number|null, row_b: number|null, rows: number, rows_a: number, rows_b: number, lost_a: number|null, lost_b: number|null}} HeadDifference */

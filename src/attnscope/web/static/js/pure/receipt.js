@@ -94,7 +94,7 @@ function valueSection(cell) {
   const mix = number(cell.mix)
   const how = `${cell.visible ? four(number(cell.shown)) : '0'} × length of v ${fixed(number(cell.value), PLACES)}`
   const lines = [{ label: '', how, value: four(mix) }]
-  if (!Number.isFinite(number(cell.length))) return { id: 'value', title: 'Value mix', aside: 'moves out by', lines, result: four(mix) }
+  if (!Number.isFinite(number(cell.length)) || cell.through === null) return { id: 'value', title: 'Value mix', aside: 'moves out by', lines, result: four(mix) }
   const weight = cell.visible ? number(cell.shown) : 0
   const after = weight * number(cell.length)
   lines.push({ label: '', how: `${four(weight)} × length of v W_O ${fixed(number(cell.length), PLACES)}`, value: four(after) })
