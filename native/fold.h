@@ -2,7 +2,6 @@
 #pragma once
 #include "normalise.h"
 #include "probe.h"
-#include "rows.h"
 
 namespace {
 
@@ -27,26 +26,48 @@ struct Fold {
   // Step by step for all rows, so that no row waits for the end of another.
   void take(const float* packed, int64_t first, const uint64_t* seen, int64_t begin, int64_t stop) {
     Weights weights[TILE];
-    for (int64_t r = begin; r < stop; r++)
-      if (seen[r])
-        weigh<EXACT>(call, scores_of(r), call.peak[out + r], call.logsum[out + r], seen[r], weights[r - begin].of,
-                     weights[r - begin].log);
     Parts parts[TILE];
-    if (call.want_rows == ALL_ROWS) statistics(first, seen, begin, stop, weights, parts);
+    Distances gone[TILE];
+    uint64_t hits[TILE];
+    const bool simple = EXACT && AT_ONCE && probing.simple();
     for (int64_t r = begin; r < stop; r++) {
       if (!seen[r]) continue;
-      const Weights& own = weights[r - begin];
-      if (call.want_rows == ENTROPY) take_entropy(own, rows[r]);
-      if (call.along_count) {
-        const V most = call.want_rows == ALL_ROWS ? parts[r - begin].most : largest_of(own.of);
-        probing.template take<EXACT>(packed, r, seen[r], scores_of(r), own, most);
-      }
-      if (!call.want_keys) continue;
       if (r >= strip_stop) next_strip(first, r);
+      const int64_t n = r - begin, position = row_0 + r + call.offset;
+      gone[n].set(position, first);
+      hits[n] = simple ? row<true>(packed, r, seen[r], gone[n], weights[n], parts[n])
+                       : row<false>(packed, r, seen[r], gone[n], weights[n], parts[n]);
       some = true;
-      keys.add(own.of);
-      if (!uniform && call.bins) add_by_distance(row_0 + r + call.offset, first, own.of);
+      if (!uniform && call.bins) add_by_distance(position, first, weights[n].of);
+      if (!call.along_count) continue;
+      probing.note(packed, r, seen[r], parts[n].most);
+      if (!simple) {
+        if (EXACT && call.plain) {
+          probing.template take<true>(packed, r, scores_of(r), weights[n]);
+        } else {
+          probing.template take<false>(packed, r, scores_of(r), weights[n]);
+        }
+      }
     }
+    if (call.want_rows == ALL_ROWS) {
+      statistics(first, seen, begin, stop, weights, parts, gone, hits);
+    } else if (call.want_rows) {
+      for (int64_t r = begin; r < stop; r++)
+        if (seen[r]) rows[r].plogp += sum(parts[r - begin].plogp);
+    }
+  }
+
+  template <bool PROBED>
+  uint64_t row(const float* packed, int64_t r, uint64_t seen, const Distances& gone, Weights& weights, Parts& parts) {
+    const float *scores = scores_of(r), peak = call.peak[out + r], logsum = call.logsum[out + r];
+    const Along along = PROBED ? probing.along_row(packed, r) : Along{};
+    const V last = all(rows[r].last);
+    if (EXACT && AT_ONCE && seen == ~0ull && (PROBED || !call.along_count)) {
+      const V top = all(peak == -__builtin_inff() ? 0.0f : peak);
+      return pass<false, PROBED>(scores, top, all(logsum), last, gone.from, along, keys, weights, parts);
+    }
+    weigh<EXACT>(call, scores, peak, logsum, seen, weights.of, weights.log);
+    return pass<true, PROBED>(scores, V{}, V{}, last, gone.from, along, keys, weights, parts);
   }
 
   const float* scores_of(int64_t r) const { return room.scores + r * PANEL; }
@@ -81,21 +102,13 @@ struct Fold {
   double* by_distance() const { return sums.by_distance + ahead * call.bins; }
 
   void statistics(int64_t first, const uint64_t* seen, int64_t begin, int64_t stop, const Weights* weights,
-                  Parts* parts) {
-    Distances gone[TILE];
-    uint64_t hits[TILE];
+                  const Parts* parts, const Distances* gone, const uint64_t* hits) {
     float totals[TILE][4];
     const int64_t own = call.first_key[at.b] - first;
     for (int64_t r = begin; r < stop; r++) {
       if (!seen[r]) continue;
-      const int64_t n = r - begin;
-      gone[n].set(at.row_of(r) + call.offset, first);
-      hits[n] = part(weights[n], scores_of(r), gone[n].from, rows[r].last, parts[n]);
-    }
-    for (int64_t r = begin; r < stop; r++) {
-      if (!seen[r]) continue;
-      const Parts& own = parts[r - begin];
-      sums_of(own.mass, own.plogp, own.one, own.two, totals[r - begin]);
+      const Parts& of = parts[r - begin];
+      sums_of(of.mass, of.plogp, of.one, of.two, totals[r - begin]);
     }
     for (int64_t r = begin; r < stop; r++) {
       if (!seen[r]) continue;
@@ -148,6 +161,7 @@ struct Fold {
   void flush(int64_t first) {
     if (!some) return;
     some = false;
+    if (!call.want_keys) return;
     const int64_t count = first + PANEL < call.tk ? PANEL : call.tk - first;
     const int64_t from = call.key_first > first ? call.key_first - first : 0;
     const int64_t end = call.key_first + call.key_count - first < count

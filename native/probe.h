@@ -1,40 +1,28 @@
 // The sums that a certificate is made of: weights of each row times numbers of each key.
 #pragma once
-#include "weights.h"
+#include "rows.h"
 
 namespace {
 
 constexpr int STRETCH = 8;  // panels whose numbers are added in float32
 constexpr float FARTHEST = 1e15f;  // as core.probe has it: what fits, squared
 
-// Adds to vectors the sums over a panel of weights times COUNT rows of `along`, and those of weights times `by`
-// times the first TILTS of them.
-template <int COUNT, int TILTS>
-inline void add_along(const float* weights, const float* by, const float* along, float* lanes, float* tilted) {
-  V sums[COUNT + 1], tilts[TILTS + 1];
-#pragma GCC unroll 8
-  for (int m = 0; m < COUNT; m++) sums[m] = load(lanes + m * LANES);
-#pragma GCC unroll 8
-  for (int m = 0; m < TILTS; m++) tilts[m] = load(tilted + m * LANES);
+// Adds to vectors the sums of x (PANEL) times COUNT rows of `along`.
+template <int COUNT>
+inline void add_along(const float* x, const float* along, float* lanes) {
+  V sums[COUNT];
 #pragma GCC unroll 4
-  for (int c = 0; c < PANEL; c += LANES) {
-    const V own = load(weights + c), tilt = TILTS ? own * load(by + c) : own;
-#pragma GCC unroll 8
-    for (int m = 0; m < COUNT; m++) sums[m] = fma(own, load(along + m * PANEL + c), sums[m]);
-#pragma GCC unroll 8
-    for (int m = 0; m < TILTS; m++) tilts[m] = fma(tilt, load(along + m * PANEL + c), tilts[m]);
-  }
-#pragma GCC unroll 8
+  for (int m = 0; m < COUNT; m++) sums[m] = load(lanes + m * LANES);
+  for (int c = 0; c < PANEL; c += LANES)
+#pragma GCC unroll 4
+    for (int m = 0; m < COUNT; m++) sums[m] = fma(load(x + c), load(along + m * PANEL + c), sums[m]);
+#pragma GCC unroll 4
   for (int m = 0; m < COUNT; m++) store(lanes + m * LANES, sums[m]);
-#pragma GCC unroll 8
-  for (int m = 0; m < TILTS; m++) store(tilted + m * LANES, tilts[m]);
 }
 
-// The sums of one kind alone, of any number of rows.
-inline void add_sums(const float* weights, const float* along, int64_t count, float* lanes) {
-  for (; count >= 4; count -= 4, along += 4 * PANEL, lanes += 4 * LANES)
-    add_along<4, 0>(weights, nullptr, along, lanes, nullptr);
-  for (; count; count--, along += PANEL, lanes += LANES) add_along<1, 0>(weights, nullptr, along, lanes, nullptr);
+inline void add_along(const float* x, const float* along, int64_t count, float* lanes) {
+  for (; count >= 4; count -= 4, along += 4 * PANEL, lanes += 4 * LANES) add_along<4>(x, along, lanes);
+  for (; count; count--, along += PANEL, lanes += LANES) add_along<1>(x, along, lanes);
 }
 
 struct Probing {
@@ -55,37 +43,40 @@ struct Probing {
     for (int64_t n = 0; n < at.count * count; n++) room.probed[n] = 0.0;
   }
 
-  template <bool EXACT>
-  void take(const float* packed, int64_t r, uint64_t seen, const float* scores, const Weights& weights, V most) {
-    alignas(64) float held[PANEL];
-    const float *along = along_of(call, packed), *by = call.plain ? scores : room.scaled + r * PANEL;
-    float *lanes = room.lanes + r * count * LANES, *tilted = lanes + call.along_count * LANES;
+  // Whether a row's sums are such as `pass` makes of weights and their logs.
+  bool simple() const { return call.along_count == SUMS && call.signs + 1 == TILTS && call.plain && !squares; }
+
+  Along along_row(const float* packed, int64_t r) const {
+    float* lanes = room.lanes + r * count * LANES;
+    return {along_of(call, packed), lanes, lanes + call.along_count * LANES};
+  }
+
+  void note(const float* packed, int64_t r, uint64_t seen, V most) {
     if (any_above(most, all(largest_of[r]))) largest_of[r] = largest(most);
     lost[r] |= (seen & head_of(packed).lost) != 0;
-    if (EXACT && call.plain) {
-      by = weights.log;
-    } else {  // where a weight is 0 this may be no number that one can multiply by
-      for (int c = 0; c < PANEL; c += LANES) {
-        const V some = load(by + c);
-        store(held + c, call.plain ? larger(all(-3.40282347e38f), some) : load(weights.of + c) != V{} ? some : V{});
-      }
-      by = held;
+  }
+
+  // The sums of a row whose weights are tilted by their logs, where BY_LOGS, or by what is not simple.
+  template <bool BY_LOGS>
+  void take(const float* packed, int64_t r, const float* scores, const Weights& weights) {
+    alignas(64) float held[PANEL];
+    const Along to = along_row(packed, r);
+    const float *along = to.columns, *scaled = call.plain ? scores : room.scaled + r * PANEL;
+    for (int c = 0; c < PANEL; c += LANES) {  // where a weight is 0 a score may be no number to multiply it by
+      const V w = load(weights.of + c);
+      V by = load((BY_LOGS ? weights.log : scaled) + c);
+      if (!BY_LOGS) by = call.plain ? larger(all(-3.40282347e38f), by) : w != V{} ? by : V{};
+      store(held + c, w * by);
     }
-    if (call.signs == 1) {
-      add_along<6, 2>(weights.of, by, along, lanes, tilted);
-    } else {
-      alignas(64) float tilt[PANEL];
-      for (int c = 0; c < PANEL; c += LANES) store(tilt + c, load(weights.of + c) * load(by + c));
-      add_sums(weights.of, along, call.along_count, lanes);
-      add_sums(tilt, along, tilts, tilted);
-    }
+    add_along(weights.of, along, call.along_count, to.sums);
+    add_along(held, along, tilts, to.tilts);
     if (!squares) return;
     for (int c = 0; c < PANEL; c += LANES) {
       V size = larger(all(-FARTHEST), load(scores + c));
       size = size > all(FARTHEST) ? all(FARTHEST) : size;
       store(held + c, load(weights.of + c) * size * size);
     }
-    add_sums(held, along, squares, tilted + tilts * LANES);
+    add_along(held, along, squares, to.tilts + tilts * LANES);
   }
 
   void after_panel() {
@@ -94,9 +85,16 @@ struct Probing {
 
   void settle() {
     panels = 0;
-    for (int64_t n = 0; n < at.count * count; n++) {
-      room.probed[n] += sum(load(room.lanes + n * LANES));
-      store(room.lanes + n * LANES, V{});
+    const int64_t whole = at.count * count;
+    for (int64_t n = 0; n < whole; n += 4) {
+      V four[4]{};
+      float sums[4];
+      for (int64_t m = 0; m < 4 && n + m < whole; m++) {
+        four[m] = load(room.lanes + (n + m) * LANES);
+        store(room.lanes + (n + m) * LANES, V{});
+      }
+      sums_of(four[0], four[1], four[2], four[3], sums);
+      for (int64_t m = 0; m < 4 && n + m < whole; m++) room.probed[n + m] += sums[m];
     }
   }
 

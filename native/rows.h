@@ -114,14 +114,6 @@ struct KeySums {
   void clear() {
     for (int c = 0; c < PANEL; c += LANES) store(sums + c, V{}), store(most + c, V{});
   }
-
-  void add(const float* weights) {
-#pragma GCC unroll 4
-    for (int c = 0; c < PANEL; c += LANES) {
-      store(sums + c, load(sums + c) + load(weights + c));
-      store(most + c, larger(load(most + c), load(weights + c)));
-    }
-  }
 };
 
 // What a panel adds to a row, lane by lane: its mass, w log w, w times the distance and its square, and the
@@ -130,28 +122,54 @@ struct Parts {
   V mass, plogp, one, two, most;
 };
 
-inline V largest_of(const float* weights) {
-  V most{};
-  for (int c = 0; c < PANEL; c += LANES) most = larger(most, load(weights + c));
-  return most;
-}
+// The columns of a panel that a certificate multiplies weights with, and where a row's sums of them are.
+struct Along {
+  const float* columns;
+  float *sums, *tilts;
+};
 
-// Returns which of the scores are among the largest of the row.
-inline uint64_t part(const Weights& weights, const float* scores, const float* distances, float least, Parts& found) {
-  V mass{}, plogp{}, one{}, two{}, most{};
-  const V last = all(least);
+constexpr int SUMS = 6, TILTS = 2;  // of a certificate with one vector of signs
+constexpr bool AT_ONCE = LANES == 16;  // whether there are registers enough to do all in one go
+
+// All of a row and a panel in one go: from scores to weights (READY: they are there), and from these what the row,
+// the keys and, where it is PROBED, the certificate are given. Returns which scores are among the row's largest.
+template <bool READY, bool PROBED>
+inline uint64_t pass(const float* scores, V top, V rest, V last, const float* distances, const Along& along,
+                     KeySums& keys, Weights& weights, Parts& parts) {
+  V mass{}, plogp{}, one{}, two{}, most{}, sums[SUMS], tilts[TILTS];
   uint64_t hits = 0;
+#pragma GCC unroll 8
+  for (int m = 0; PROBED && m < SUMS; m++) sums[m] = load(along.sums + m * LANES);
+#pragma GCC unroll 8
+  for (int m = 0; PROBED && m < TILTS; m++) tilts[m] = load(along.tilts + m * LANES);
 #pragma GCC unroll 4
   for (int c = 0; c < PANEL; c += LANES) {
-    const V w = load(weights.of + c), far = load(distances + c), moved = w * far;
+    const V score = load(scores + c), far = load(distances + c);
+    V log = READY ? load(weights.log + c) : (score - top) - rest;
+    const V w = READY ? load(weights.of + c) : exponential(log), moved = w * far;
+    if (!READY) store(weights.of + c, w);
     mass += w;
-    plogp = fma(w, load(weights.log + c), plogp);
+    plogp = fma(w, log, plogp);
     one += moved;
     two = fma(moved, far, two);
     most = larger(most, w);
-    hits |= (uint64_t)not_at_most(load(scores + c), last) << c;
+    hits |= (uint64_t)not_at_most(score, last) << c;
+    store(keys.sums + c, load(keys.sums + c) + w);
+    store(keys.most + c, larger(load(keys.most + c), w));
+    if (!PROBED) continue;
+    const V tilt = w * log;
+#pragma GCC unroll 8
+    for (int m = 0; m < SUMS; m++) {
+      const V column = load(along.columns + m * PANEL + c);
+      sums[m] = fma(w, column, sums[m]);
+      if (m < TILTS) tilts[m] = fma(tilt, column, tilts[m]);
+    }
   }
-  found = {mass, plogp, one, two, most};
+#pragma GCC unroll 8
+  for (int m = 0; PROBED && m < SUMS; m++) store(along.sums + m * LANES, sums[m]);
+#pragma GCC unroll 8
+  for (int m = 0; PROBED && m < TILTS; m++) store(along.tilts + m * LANES, tilts[m]);
+  parts = {mass, plogp, one, two, most};
   return hits;
 }
 
@@ -169,13 +187,6 @@ inline void add_parts(const Weights& weights, const V& most, float* sums, const 
   }
   row.plogp += sums[1];
   row.moments(of, sums[2], sums[3], middle);
-}
-
-// w log w alone.
-inline void take_entropy(const Weights& weights, RowSums& row) {
-  V plogp{};
-  for (int c = 0; c < PANEL; c += LANES) plogp = fma(load(weights.of + c), load(weights.log + c), plogp);
-  row.plogp += sum(plogp);
 }
 
 }  // namespace
