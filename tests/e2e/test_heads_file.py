@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from attnscope.gpt import GPT, CharacterTokenizer, GPTConfig
 from attnscope.measure import HeadTable, heads
-from attnscope.web.headfile import write_heads
+from attnscope.web.alone.heads import write_heads
 
 TEXTS = ("to be, or not to be, that is it.", "the cat sat on the mat, the end!")
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from attnscope.lesson import SECTIONS
 from attnscope.lesson.walk import Sheet, first_sheet, walk
 from attnscope.lesson.walk.sheet import Edit
-from attnscope.web.export import write_lesson
+from attnscope.web.alone.lesson import write_lesson
 from tests.e2e.pages import Walk
 from tests.e2e.test_walk_numbers import compare
 

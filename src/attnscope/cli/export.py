@@ -64,7 +64,7 @@ def command(
 
     if form == "html":
         from attnscope.notebook import show
-        from attnscope.web.shown import LIMIT
+        from attnscope.web.alone.recording import LIMIT
 
         most = LIMIT if limit is None else int(limit * 1e6)
         made = show(opened, chosen, head, down, run=of_run.index, batch=batch, limit=most, values=values)

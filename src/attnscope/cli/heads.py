@@ -113,7 +113,7 @@ def _first() -> bool:
 
 def _write(table: HeadTable, path: Path) -> None:
     if path.suffix.lower() == ".html":
-        from attnscope.web.headfile import write_heads
+        from attnscope.web.alone.heads import write_heads
 
         write_heads(table, path)
     else:

@@ -123,7 +123,7 @@ def _print(experiment: Experiment) -> None:
 
 def _export(file: str) -> None:
     from attnscope.cli.progress import line
-    from attnscope.web.export import write_lesson
+    from attnscope.web.alone.lesson import write_lesson
 
     path = write_lesson(file, progress=line())
     click.echo(

@@ -6,7 +6,7 @@ from attnscope.errors import AttnscopeError
 from attnscope.looks.numbers import count, weight
 from attnscope.models.reading import row_of
 from attnscope.models.tokens import shown as written
-from attnscope.web.shown import Shown
+from attnscope.web.alone.recording import Shown
 
 _ROWS, _KEYS = 12, 3  # of the table
 _WORD = 16  # characters of a token

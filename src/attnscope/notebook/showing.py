@@ -13,8 +13,8 @@ from attnscope.files import place_of, write_new
 from attnscope.notebook.plain import table
 from attnscope.recording import Recording
 from attnscope.recording.asked import Where
-from attnscope.web.held import Asked
-from attnscope.web.shown import LIMIT, Shown, Theme, shown
+from attnscope.web.alone.held import Asked
+from attnscope.web.alone.recording import LIMIT, Shown, Theme, shown
 
 HEIGHT = 720
 """px of the frame in a notebook, where nothing else is said."""

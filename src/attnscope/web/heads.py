@@ -11,7 +11,7 @@ from attnscope.exports.scatter import draw_scatter
 from attnscope.measure.classes import RULES
 from attnscope.measure.files import FORMS, encoded, table_data
 from attnscope.measure.scores import NAMES
-from attnscope.web.headfile import heads_page
+from attnscope.web.alone.heads import heads_page
 from attnscope.web.numbers import POLLED
 from attnscope.web.refusals import Json, Refusal
 from attnscope.web.saving import TYPES

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from attnscope.exports import FORMS, encode, wanted
 from attnscope.exports.files import Form
-from attnscope.web.held import Asked
+from attnscope.web.alone.held import Asked
+from attnscope.web.alone.recording import shown
 from attnscope.web.numbers import FIXED, place, seal, values_asked
 from attnscope.web.refusals import Refusal
-from attnscope.web.shown import shown
 from attnscope.web.worker import Worker
 
 TYPES = {  # of every export of any page

@@ -1,4 +1,4 @@
-"""Pages that stand alone: one HTML file with its style, its script and its numbers in it, and no other.
+"""The document of a page that stands alone: HTML with its style, its script and its numbers in it.
 
 What such a page shows stands in static/NAME.html, what it does in static/js/NAME.js. It opens from a disk, a
 mail or a notebook; its policy forbids every request, and every script and style but its own.
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from attnscope.web.bundle import bundled, styles
+from attnscope.web.alone.bundle import bundled, styles
 from attnscope.web.statics import read
 
 

@@ -11,7 +11,7 @@ from attnscope.looks.numbers import count
 from attnscope.models import Look
 from attnscope.recording import Run, Site
 from attnscope.recording.asked import Where, cut_of, index_of
-from attnscope.web.packing import COST, cells_of, head_of, short
+from attnscope.web.alone.packing import COST, cells_of, head_of, short
 from attnscope.web.results import certificate_of, result_of
 from attnscope.web.views import Views, not_drawn, refused
 

@@ -13,8 +13,9 @@ import pytest
 
 from attnscope.errors import LessonError
 from attnscope.lesson import SECTIONS
-from attnscope.web import export
-from attnscope.web.export import json_text, lesson_page, modules_from, with_bare_names, write_lesson
+from attnscope.web.alone import lesson
+from attnscope.web.alone.lesson import lesson_page, modules_from, with_bare_names, write_lesson
+from attnscope.web.alone.page import json_text
 from attnscope.web.statics import STATIC
 
 
@@ -141,7 +142,7 @@ def test_the_file_is_small_enough_to_send(page: str) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lesson that is made at once, where only the writing is tried."""
-    monkeypatch.setattr(export, "lesson_page", lambda **_: f"<!doctype html>{export._MARK}")
+    monkeypatch.setattr(lesson, "lesson_page", lambda **_: f"<!doctype html>{lesson._MARK}")
 
 
 def test_an_older_export_is_replaced(quick: None, tmp_path: Path) -> None:
@@ -179,4 +180,4 @@ def test_a_folder_or_a_file_in_the_way_is_one_sentence(quick: None, tmp_path: Pa
 
 
 def test_the_mark_stands_where_it_is_looked_for(page: str) -> None:
-    assert 0 < page.encode().find(export._MARK.encode()) < export._MARK_WITHIN - len(export._MARK)
+    assert 0 < page.encode().find(lesson._MARK.encode()) < lesson._MARK_WITHIN - len(lesson._MARK)

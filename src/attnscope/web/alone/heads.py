@@ -1,4 +1,4 @@
-"""The table of heads as one HTML page that opens from the disk: nothing is asked of a network or a server."""
+"""The table of heads as one HTML page that opens from the disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attnscope.errors import AttnscopeError
 from attnscope.files import write_new
 from attnscope.measure.files import table_data
-from attnscope.web.alone import alone
+from attnscope.web.alone.page import alone
 
 if TYPE_CHECKING:
     from attnscope.measure import HeadTable

@@ -14,8 +14,8 @@ from attnscope.models import Look, look_of
 from attnscope.recording import Recording
 from attnscope.recording.manifest import libraries
 from attnscope.recording.refusals import not_measured
-from attnscope.web.alone import alone
-from attnscope.web.held import Asked, Held, held
+from attnscope.web.alone.held import Asked, Held, held
+from attnscope.web.alone.page import alone
 
 LIMIT = 5_000_000
 """Bytes of a page, where nothing else is said."""

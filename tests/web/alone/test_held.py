@@ -17,7 +17,7 @@ import attnscope as ats
 from attnscope.errors import ShapeError, TooLarge
 from attnscope.models import look_of
 from attnscope.recording import Recording, Run, Site
-from attnscope.web.held import Asked, Held, held
+from attnscope.web.alone.held import Asked, Held, held
 from tests.recording.conftest import SCORINGS, make_site  # noqa: F401
 
 ROOM = 10_000_000

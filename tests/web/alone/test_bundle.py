@@ -12,7 +12,7 @@ import pytest
 
 from attnscope.errors import AttnscopeError
 from attnscope.web import statics
-from attnscope.web.bundle import bundled, styles
+from attnscope.web.alone.bundle import bundled, styles
 
 ENTRIES = ["js/shown.js", "js/explore.js", "js/map.js", "js/headtable.js"]
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from attnscope.errors import LessonError
 from attnscope.files import home_made, make_folder, reading, write_whole
 from attnscope.lesson import SECTIONS
-from attnscope.web.alone import hashed, json_text
+from attnscope.web.alone.page import hashed, json_text
 from attnscope.web.modules import imports, reached
 from attnscope.web.pages import walk_page
 from attnscope.web.statics import read
