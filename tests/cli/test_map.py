@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import torch
 
 from attnscope.models import open_model
 from attnscope.recording import load
+from attnscope.recording.mixes import OLDER
 from attnscope.recording.shelf import InMemory
 
 TEXT = "ROMEO:\nBut, so me light, so me b:\nso me"
@@ -144,6 +146,34 @@ def test_the_list_of_one_head_is_read_by_a_person_or_a_script(say: Any, saved: P
         assert line.split()[0] == f"{float(row['weight']):.7f}"
         assert (row["site"], row["layer"], row["head"]) == ("1", "1", "2")
         assert line.split()[-1] == row["back"]
+
+
+def test_the_list_of_values_is_of_weight_times_length_and_tells_both(say: Any, saved: Path) -> None:
+    sites = load(saved).sites
+    grid = torch.stack([site.mixes(head).values for site in sites for head in range(3)])
+    found = json.loads(say("cells", saved, "-n", 30, "--values", "--json").out)["cells"]
+    want = grid.flatten().sort(descending=True).values[:30].tolist()
+    assert [cell["weight_times_length"] for cell in found] == want
+    for cell in found:
+        site, place = sites[cell["site"]], (cell["head"], cell["i"], cell["j"])
+        assert cell["weight"] == float(site.weights(*place))
+        assert cell["value_length"] == float(site.mixes(*place).lengths)
+        assert cell["times"] == "weight × |v W_O|"
+    told = say("cells", saved, "-n", 3, "--values").out.splitlines()
+    assert re.split(" {2,}", told[0].strip())[:4] == ["weight", "|v W_O|", "weight × |v W_O|", "site"]
+    rows = list(csv.DictReader(io.StringIO(say("cells", saved, "-n", 3, "--values", "--csv").out)))
+    assert [float(row["weight_times_length"]) for row in rows] == want[:3]
+
+
+def test_a_list_of_values_names_the_heads_whose_lengths_are_not_known(
+    say: Any, folder: Path, tmp_path: Path
+) -> None:
+    recording = open_model(str(folder)).run(TEXT).recording
+    object.__setattr__(recording.sites[1].shelf, "lengths", OLDER)
+    said = say("cells", recording.save(tmp_path / "old"), "--values", "-n", 4)
+    assert said.code == 0 and said.err.count("layers.1.attention has no lengths of values") == 3
+    alone = say("cells", tmp_path / "old", "--site", 1, "--values")
+    assert alone.code == 1 and "the recording is from before" in alone.err
 
 
 def test_a_list_that_cannot_be_is_refused(say: Any, saved: Path) -> None:

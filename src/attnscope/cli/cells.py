@@ -30,6 +30,10 @@ Found = tuple[float, int, int, int, int]
     "--skip-near", type=int, default=0, show_default=True, metavar="D",
     help="Leave out keys closer than D tokens: 1 is the query's own, 2 its neighbours too.",
 )  # fmt: skip
+@click.option(
+    "--values", is_flag=True,
+    help="The largest of weight times the length of the key's value, beside both.",
+)  # fmt: skip
 @form_options
 @recording_options
 def command(
@@ -40,6 +44,7 @@ def command(
     number: int,
     skip_first: bool,
     skip_near: int,
+    values: bool,
     form: str | None,
     run: int | None,
     batch: int,
@@ -47,7 +52,7 @@ def command(
     """List the largest weights of a saved recording, with their tokens.
 
     Largest first. Heads whose certificate was refused, and calls of which no weights were kept, are left out
-    and named.
+    and named; with --values also those whose lengths of values are not known.
     """
     opened, of_run = open_run(recording, run, batch)
     sites = of_run.sites if site is None else [site_of(of_run, site)]
@@ -58,19 +63,22 @@ def command(
     if head is not None:
         for one in sites:
             check_head(one, head)
-    search = _Search(of_run, head, number, skip_first, skip_near, batch)
+    left = {"skip_first": skip_first, "near": skip_near}
+    search = _Search(of_run, head, number, left, batch=batch, values=values)
     found = search.largest(sites)
     sides = {at: _sides(opened, of_run.sites[at], batch) for at in {one[1] for one in found}}
-    cells = [_told(of_run.sites[one[1]], one, sides[one[1]]) for one in found]
+    cells = [_told(of_run.sites[one[1]], one, sides[one[1]], batch if values else None) for one in found]
     print_cells(cells, search.left_out, form)
 
 
 class _Search:
     """One search through heads, and what could not be searched."""
 
-    def __init__(self, run: Run, head: int | None, n: int, skip_first: bool, near: int, batch: int) -> None:
-        self.run, self.head, self.n, self.batch = run, head, n, batch
-        self.left = {"skip_first": skip_first, "near": near}
+    def __init__(
+        self, run: Run, head: int | None, n: int, left: dict[str, Any], *, batch: int, values: bool
+    ) -> None:
+        self.run, self.head, self.n, self.left = run, head, n, left
+        self.of = {"batch": batch, "values": values}
         self.left_out: list[str] = []
         self.fault: RecordingError | None = None
 
@@ -97,12 +105,12 @@ class _Search:
 
         at = self.run.sites.index(site)
         try:
-            pyramid = Pyramid(of_site(site, head, batch=self.batch))
+            pyramid = Pyramid(of_site(site, head, **self.of))  # type: ignore[arg-type]
         except RecordingError as error:
             self.fault = self.fault or error
             self.left_out.append(f"{site.name}, head {head}: {error.what}")
             return
-        for cell in largest_cells(pyramid, self.n, **self.left):  # type: ignore[arg-type]
+        for cell in largest_cells(pyramid, self.n, **self.left):
             yield -cell.weight, at, head, cell.i, cell.j
 
 
@@ -113,10 +121,19 @@ def _sides(recording: Recording, site: Site, batch: int) -> list[Any]:
     return [axis_of(recording, site, side, batch=batch).tokens for side in ("rows", "columns")]
 
 
-def _told(site: Site, found: Found, sides: list[Any]) -> dict[str, Any]:
+def _told(site: Site, found: Found, sides: list[Any], of_values: int | None) -> dict[str, Any]:
+    """Return a cell as it is printed; of_values: the text of which length of value and product are told."""
     least, at, head, i, j = found
     back = None if site.kind == "cross" else i + (site.offset or 0) - j
+    numbers: dict[str, Any] = {"weight": -least}
+    if of_values is not None:
+        from attnscope.recording.mixes import name_of
+
+        mixes = site.mixes(head, i, j, batch=of_values)
+        weight = float(site.weights(head, i, j, batch=of_values))
+        numbers = {"weight": weight, "value_length": float(mixes.lengths), "weight_times_length": -least}
+        numbers["times"] = name_of(site.lengths)
     return {
-        "site": at, "name": site.name, "layer": site.layer, "head": head, "i": i, "j": j, "weight": -least,
+        "site": at, "name": site.name, "layer": site.layer, "head": head, "i": i, "j": j, **numbers,
         "back": back, "query": dict(sides[0][i]), "key": dict(sides[1][j]),
     }  # fmt: skip

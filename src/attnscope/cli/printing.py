@@ -57,13 +57,13 @@ def print_cells(cells: list[dict[str, Any]], left_out: list[str], form: str | No
     if form == "json":
         click.echo(_json({"cells": cells, "left_out": left_out}))
     elif form == "csv":
-        head = ["weight", "site", "layer", "head", "i", "query", "j", "key", "back"]
+        first = [*_of_cells(cells), "site", "layer", "head", "i"]
         lines = [
-            [*(cell[name] for name in head[:5]), shown(cell["query"]), cell["j"], shown(cell["key"]),
+            [*(cell[name] for name in first), shown(cell["query"]), cell["j"], shown(cell["key"]),
              _plain(cell["back"])]
             for cell in cells
         ]  # fmt: skip
-        click.echo(csv_of(head, lines), nl=False)
+        click.echo(csv_of([*first, "query", "j", "key", "back"], lines), nl=False)
     else:
         for line in _cell_lines(cells):
             click.echo(line)
@@ -77,16 +77,25 @@ def _cell_lines(cells: list[dict[str, Any]]) -> list[str]:
 
     if not cells:
         return ["no cell has any weight"]
-    columns = ("weight", "site", "layer", "head", "query i", "", "key j", "", "back")
+    names, times = _of_cells(cells), {cell.get("times", "") for cell in cells}
+    product = times.pop() if len(times) == 1 else "weight × length"
+    titles = ("weight", product.removeprefix("weight × "), product)[: len(names)]
+    columns = (*titles, "site", "layer", "head", "query i", "", "key j", "", "back")
     rows = tuple(
         (
-            weight_of(cell["weight"]), str(cell["site"]), str(cell["layer"]), str(cell["head"]),
+            *(weight_of(cell[name]) for name in names),
+            *(str(cell[name]) for name in ("site", "layer", "head")),
             f"{cell['i']:,}", shown(cell["query"]), f"{cell['j']:,}", shown(cell["key"]),
             "–" if cell["back"] is None else f"{cell['back']:,}",
         )
         for cell in cells
     )  # fmt: skip
     return aligned(Table("", columns, rows))
+
+
+def _of_cells(cells: list[dict[str, Any]]) -> list[str]:
+    """Return the names of the numbers of listed cells."""
+    return _numbers(cells[0] if cells else {})
 
 
 def _print_table(row: dict[str, Any]) -> None:
