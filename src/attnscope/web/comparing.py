@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from fastapi import APIRouter, Request
 from starlette.responses import Response
-from torch import Tensor
 
 from attnscope.comparison import Comparison
 from attnscope.comparison.alignment import WAYS
@@ -23,12 +22,13 @@ from attnscope.models.groups import Groups
 from attnscope.models.tokens import shown
 from attnscope.models.turns import turns_of
 from attnscope.recording import Site
+from attnscope.web.answers import FIXED, POLLED, file, floats
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.job import Job
 from attnscope.web.jobs import Jobs
-from attnscope.web.numbers import FIXED, POLLED, whole
+from attnscope.web.numbers import whole
+from attnscope.web.polling import add_polling
 from attnscope.web.refusals import Json, Refusal
-from attnscope.web.saving import TYPES
 from attnscope.web.wishes import wish
 from attnscope.web.worker import Worker
 
@@ -110,17 +110,7 @@ def compare_routes(comparing: Comparing) -> APIRouter:
         a, b, how = _asked(await request.body())
         return Json({"id": comparing.submit(a, b, how).id}, status_code=202, headers=POLLED)
 
-    @api.get("/{comparison}")
-    def state(comparison: str) -> Json:
-        """The state of one."""
-        return Json(comparing.jobs.get(comparison).to_dict(), headers=POLLED)
-
-    @api.delete("/{comparison}")
-    def cancel(comparison: str) -> Json:
-        """Cancel one."""
-        job = comparing.jobs.get(comparison)
-        job.cancel()
-        return Json(job.to_dict(), headers=POLLED)
+    add_polling(api, "/{comparison}", lambda comparison: comparing.jobs.get(comparison))
 
     @api.get("/{comparison}/heads")
     def ranked(comparison: str) -> Json:
@@ -170,8 +160,7 @@ def _add_heads(api: APIRouter, comparing: Comparing) -> None:
         else:
             name = f"layer-{pair.site_a.layer}-head-{pair.head_a}-difference.{form}"
             content = picture(found.sides, pair, contrast, form, scale)  # type: ignore[arg-type]
-        sent = {"Content-Disposition": f'attachment; filename="{name}"', **FIXED}
-        return Response(content, media_type=TYPES[form], headers=sent)
+        return file(content, name, FIXED)
 
 
 def _asked(body: bytes) -> tuple[str, str, str]:
@@ -216,7 +205,4 @@ def _slots(tokens: list[Any], groups: tuple[Groups, Groups]) -> list[dict[str, A
 
 
 def _planes(block: Block) -> Response:
-    values: Tensor = torch.stack([block.a, block.b, block.difference]).float()
-    raw = values.contiguous().numpy().astype("<f4", copy=False).tobytes()
-    shape = ",".join(map(str, values.shape))
-    return Response(raw, media_type="application/octet-stream", headers={"X-Shape": shape, **FIXED})
+    return floats(torch.stack([block.a, block.b, block.difference]))

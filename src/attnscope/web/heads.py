@@ -12,9 +12,9 @@ from attnscope.measure.classes import RULES
 from attnscope.measure.files import FORMS, encoded, table_data
 from attnscope.measure.scores import NAMES
 from attnscope.web.alone.heads import heads_page
-from attnscope.web.numbers import POLLED
+from attnscope.web.answers import POLLED, file
+from attnscope.web.polling import add_polling
 from attnscope.web.refusals import Json, Refusal
-from attnscope.web.saving import TYPES
 from attnscope.web.surveys import Survey, Surveys
 from attnscope.web.wishes import wish
 
@@ -39,17 +39,7 @@ def heads_routes(surveys: Surveys) -> APIRouter:
             raise Refusal(400, "'of' is missing or no string", wanted=_WANTED)
         return Json({"id": surveys.submit(of).id}, status_code=202, headers=POLLED)
 
-    @api.get("/jobs/{job}")
-    def state(job: str) -> Json:
-        """The state of a survey that is measured."""
-        return Json(surveys.jobs.get(job).to_dict(), headers=POLLED)
-
-    @api.delete("/jobs/{job}")
-    def cancel(job: str) -> Json:
-        """Cancel one."""
-        found = surveys.jobs.get(job)
-        found.cancel()
-        return Json(found.to_dict(), headers=POLLED)
+    add_polling(api, "/jobs/{job}", lambda job: surveys.jobs.get(job))
 
     @api.get("/table")
     def table(request: Request) -> Json:
@@ -70,9 +60,7 @@ def heads_routes(surveys: Surveys) -> APIRouter:
             wanted = f"One of html, {', '.join((*FORMS, *_PICTURES))}"
             raise Refusal(404, f"There is no export {form[:20]!r}", wanted=wanted)
         survey = surveys.get(_of(request))
-        content = _content(survey, form, request)
-        sent = {"Content-Disposition": f'attachment; filename="heads.{form}"', **POLLED}
-        return Response(content, media_type=TYPES[form], headers=sent)
+        return file(_content(survey, form, request), f"heads.{form}", POLLED)
 
     return api
 

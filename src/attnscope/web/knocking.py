@@ -14,10 +14,12 @@ from attnscope.listen.changing import FUSED, OWN_CODE
 from attnscope.models import Look, Subject
 from attnscope.models.again import open_again, why_not_again
 from attnscope.recording import Site
+from attnscope.web.answers import FIXED, POLLED
 from attnscope.web.catalogue import Catalogue
 from attnscope.web.job import Job
 from attnscope.web.jobs import Jobs
-from attnscope.web.numbers import FIXED, POLLED, number, whole
+from attnscope.web.numbers import number, whole
+from attnscope.web.polling import add_polling
 from attnscope.web.refusals import Json, Refusal
 from attnscope.web.wishes import wish
 from attnscope.web.worker import Worker
@@ -96,17 +98,9 @@ def knock_routes(worker: Worker, room: KnockRoom) -> APIRouter:
             raise Refusal(409, "Nothing can be taken out here", wanted=why)
         return Json({"id": room.submit(run, cut).id}, status_code=202, headers=POLLED)
 
-    @api.get("/runs/{run}/knockouts/{knockout}")
-    def state(run: str, knockout: str) -> Json:
-        """The state of one."""
-        return Json(room.jobs.get(knockout, owner=run).to_dict(), headers=POLLED)
-
-    @api.delete("/runs/{run}/knockouts/{knockout}")
-    def cancel(run: str, knockout: str) -> Json:
-        """Cancel one."""
-        job = room.jobs.get(knockout, owner=run)
-        job.cancel()
-        return Json(job.to_dict(), headers=POLLED)
+    add_polling(
+        api, "/runs/{run}/knockouts/{knockout}", lambda run, knockout: room.jobs.get(knockout, owner=run)
+    )
 
     @api.get("/runs/{run}/knockouts/{knockout}/next")
     def told(run: str, knockout: str, request: Request) -> Json:

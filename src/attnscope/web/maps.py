@@ -13,8 +13,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from attnscope.maps import SIDE, Pyramid, Tile, largest_cells
+from attnscope.web.answers import FIXED, POLLED, floats, raw, seal
 from attnscope.web.job import said_of
-from attnscope.web.numbers import FIXED, POLLED, floats, number, place, seal, values_asked, whole
+from attnscope.web.numbers import number, place, values_asked, whole
 from attnscope.web.refusals import Json, Refusal, error_fields
 from attnscope.web.views import Views
 from attnscope.web.worker import Worker
@@ -194,8 +195,4 @@ def _not_made() -> Refusal:
 
 def _planes(tile: Tile, certified: dict[str, str]) -> Response:
     names = ("max",) if tile.cells == 1 else ("max", "mean", "sum")
-    raw = tile.encode(*names)
-    shape = ",".join(map(str, (len(names), *tile.shape)))
-    return Response(
-        raw, media_type="application/octet-stream", headers={"X-Shape": shape, **FIXED, **certified}
-    )
+    return raw(tile.encode(*names), (len(names), *tile.shape), **certified)

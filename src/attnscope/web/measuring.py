@@ -12,9 +12,10 @@ from attnscope.lesson.measuring.children import Stop, Stopped
 from attnscope.lesson.measuring.measure import Progress, check_budget, lengths_to, measure_cost
 from attnscope.lesson.measuring.measured import Measured
 from attnscope.plain import plain
+from attnscope.web.answers import POLLED
 from attnscope.web.job import Cancelled, Job
 from attnscope.web.jobs import Jobs
-from attnscope.web.numbers import POLLED
+from attnscope.web.polling import add_polling
 from attnscope.web.refusals import Json, Refusal
 from attnscope.web.wishes import wish
 
@@ -98,18 +99,7 @@ def measure_routes(measuring: Measuring) -> APIRouter:
         budget_mb, longest = _wish(await request.body())
         return Json({"id": measuring.submit(budget_mb, longest).id}, status_code=202, headers=POLLED)
 
-    @api.get("/{measurement}")
-    def state(measurement: str) -> Json:
-        """The state of a measurement, with its rows so far."""
-        return Json(measuring.jobs.get(measurement).to_dict(), headers=POLLED)
-
-    @api.delete("/{measurement}")
-    def cancel(measurement: str) -> Json:
-        """Cancel a measurement."""
-        job = measuring.jobs.get(measurement)
-        job.cancel()
-        return Json(job.to_dict(), headers=POLLED)
-
+    add_polling(api, "/{measurement}", lambda measurement: measuring.jobs.get(measurement))
     return api
 
 

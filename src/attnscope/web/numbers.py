@@ -1,33 +1,12 @@
-"""The numbers of a URL, read as whole numbers in a stated range or refused with what is wanted; the headers
-of answers.
-"""
+"""The numbers of a URL, read as whole numbers in a stated range or refused with what is wanted."""
 
 from __future__ import annotations
 
-import json
-
-import torch
 from fastapi import Request
-from starlette.responses import Response
-from torch import Tensor
 
 from attnscope.web.refusals import Refusal
-from attnscope.web.results import seal_of
 from attnscope.web.views import Views
 from attnscope.web.worker import Worker
-
-POLLED = {"Cache-Control": "no-store"}
-# A run's id names its model, its text and this server, so its numbers never change.
-FIXED = {"Cache-Control": "private, max-age=3600, immutable"}
-
-
-def floats(values: Tensor, **headers: str) -> Response:
-    """Numbers of any shape as they travel, with their shape beside them."""
-    raw = values.to(torch.float32).contiguous().numpy().astype("<f4", copy=False).tobytes()
-    shape = ",".join(map(str, values.shape))
-    return Response(
-        raw, media_type="application/octet-stream", headers={"X-Shape": shape, **FIXED, **headers}
-    )
 
 
 def place(worker: Worker, run: str, site: str, head: str) -> tuple[Views, int, int]:
@@ -78,8 +57,3 @@ def span(request: Request, name: str, size: int) -> slice:
 
 def _is_whole(given: str) -> bool:
     return given.isascii() and given.isdigit() and len(given) < 10
-
-
-def seal(views: Views, site: int, head: int) -> dict[str, str]:
-    """The header that carries a head's certificate: JSON in ASCII."""
-    return {"X-Certificate": json.dumps(seal_of(views.sites[site], head, views.look.batch))}

@@ -11,8 +11,10 @@ from starlette.responses import Response
 
 from attnscope.errors import TextError, UnknownCharacter
 from attnscope.models.texts import check_text, without_surrogates
+from attnscope.web.answers import FIXED, POLLED, floats, seal
 from attnscope.web.catalogue import Catalogue
-from attnscope.web.numbers import FIXED, POLLED, floats, number, place, seal, span, values_asked
+from attnscope.web.numbers import number, place, span, values_asked
+from attnscope.web.polling import add_polling
 from attnscope.web.refusals import Json, Offer, Refusal, refuse
 from attnscope.web.results import seal_of
 from attnscope.web.wishes import wish
@@ -44,17 +46,7 @@ def api_routes(catalogue: Catalogue, worker: Worker) -> APIRouter:
             return refuse(error, Offer("Leave them out", mended) if mended else None)
         return Json({"id": worker.submit(model, text, words).id}, status_code=202, headers=POLLED)
 
-    @api.get("/runs/{run}")
-    def state(run: str) -> Json:
-        """The state of a run, with its result when it is done."""
-        return Json(worker.get(run).to_dict(), headers=POLLED)
-
-    @api.delete("/runs/{run}")
-    def cancel(run: str) -> Json:
-        """Cancel a run."""
-        found = worker.get(run)
-        found.cancel()
-        return Json(found.to_dict() | {"result": None}, headers=POLLED)
+    add_polling(api, "/runs/{run}", lambda run: worker.get(run))
 
     @api.get("/runs/{run}/next")
     def predicted(run: str, request: Request) -> Json:

@@ -11,19 +11,10 @@ from attnscope.exports import FORMS, encode, wanted
 from attnscope.exports.files import Form
 from attnscope.web.alone.held import Asked
 from attnscope.web.alone.recording import shown
-from attnscope.web.numbers import FIXED, place, seal, values_asked
+from attnscope.web.answers import FIXED, file, seal
+from attnscope.web.numbers import place, values_asked
 from attnscope.web.refusals import Refusal
 from attnscope.web.worker import Worker
-
-TYPES = {  # of every export of any page
-    "html": "text/html; charset=utf-8",
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "parquet": "application/vnd.apache.parquet",
-    "npz": "application/zip",
-}
 
 
 def saving_routes(worker: Worker) -> APIRouter:
@@ -50,7 +41,6 @@ def saving_routes(worker: Worker) -> APIRouter:
             asked = wanted(look.recording, s, h, run=look.run, batch=look.batch, values=values)
             content = encode(asked, cast(Form, form))
         name = f"layer-{views.sites[s].layer}-head-{h}{'-values' if values else ''}.{form}"
-        sent = {"Content-Disposition": f'attachment; filename="{name}"', **FIXED, **seal(views, s, h)}
-        return Response(content, media_type=TYPES[form], headers=sent)
+        return file(content, name, FIXED | seal(views, s, h))
 
     return api
