@@ -169,6 +169,17 @@ def test_what_is_saved_of_it_says_so(page: Map) -> None:
         assert next(csv.reader(file))[0] == "weight_times_length"
 
 
+def test_it_goes_with_one_to_explore_and_back(page: Map) -> None:
+    page.open(site=0, head=HEAD, values=1, i=500, j=77)
+    page.page.get_by_role("link", name="Explore").click()
+    page.page.wait_for_selector(".plane canvas[width]")
+    assert page.state()["values"] == "1"
+    expect(page.page.get_by_role("button", name="weight × value")).to_have_attribute("aria-pressed", "true")
+    page.page.get_by_role("link", name="Map").click()
+    page.settle()
+    assert page.state()["values"] == "1" and "|v W_O|" in page.text(".largest th >> nth=0")
+
+
 def test_colour_by_row_asks_for_the_largest_of_each_row(page: Map) -> None:
     page.open(site=0, head=HEAD, values=1)
     page.page.get_by_role("button", name="row", exact=True).click()

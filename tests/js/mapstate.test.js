@@ -26,7 +26,7 @@ test('a mistyped link opens with what can be read', () => {
 })
 
 test('what one page knows of model, head and cell is carried to another', () => {
-  assert.equal(carried('?model=m&text=a+b&layer=1&head=2&i=3&j=4&pixel=sum&view=1+2+3&scale=row&theme=dark'), '?model=m&text=a+b&layer=1&head=2&i=3&j=4&theme=dark')
+  assert.equal(carried('?model=m&text=a+b&layer=1&head=2&i=3&j=4&pixel=sum&values=1&view=1+2+3&scale=row&theme=dark'), '?model=m&text=a+b&layer=1&head=2&i=3&j=4&values=1&theme=dark')
   assert.equal(carried('?scale=row'), '')
 })
 

@@ -43,7 +43,7 @@ class Explore extends Page {
 
   /** @param {Site} site */
   ofValues(site) {
-    return this.state.values && !this.state.words && !site.lengths.why
+    return super.ofValues(site) && !this.state.words
   }
 
   result() {

@@ -87,11 +87,6 @@ class MapPage extends Page {
     return { result, at, head, site: at, axes: sidesOf(at, result), chosen }
   }
 
-  /** @param {import("./types.js").Site} site */
-  ofValues(site) {
-    return this.state.values && !site.lengths.why
-  }
-
   /** What is drawn in place of weights; null where weights are, and as long as lengths are on their way. @returns {import("./pure/values.js").Second|null} */
   second() {
     const [run, site] = [this.session.run, this.source?.site]

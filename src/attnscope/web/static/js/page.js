@@ -29,9 +29,9 @@ export class Page extends Base {
     this.badge = mountBadge(part('badge'))
   }
 
-  /** Whether weight times value is drawn of a site. @param {import("./types.js").Site} _site @returns {boolean} */
-  ofValues(_site) {
-    return false
+  /** Whether weight times value is drawn of a site. @param {import("./types.js").Site} site */
+  ofValues(site) {
+    return this.state.values && !site.lengths.why
   }
 
   /** The chosen head, as it is drawn. */

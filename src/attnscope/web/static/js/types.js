@@ -65,12 +65,12 @@
 /**
  * What a link to any page over a run holds.
  * @typedef {{model: string|null, text: string|null, site: number|null, layer: number|null, head: number|null, i: number|null,
- *   j: number|null, theme: "light"|"dark"|null}} Shared
+ *   j: number|null, values: boolean, theme: "light"|"dark"|null}} Shared values: the second picture, weight times value
  */
-/** All that a link to Explore holds. words: "" shows tokens, "mark" words, "fold" words with special tokens as one; values: the second picture, weight times value. @typedef {Shared & {scale: ScaleName, way: Way, hide: boolean, words: ""|"mark"|"fold", values: boolean}} State */
+/** All that a link to Explore holds. words: "" shows tokens, "mark" words, "fold" words with special tokens as one. @typedef {Shared & {scale: ScaleName, way: Way, hide: boolean, words: ""|"mark"|"fold"}} State */
 /**
- * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid; list: the largest cells apart from the first token and the diagonal, or all; values: weight times value in place of weights.
- * @typedef {Shared & {pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, list: "apart"|"all", values: boolean}} MapState
+ * All that a link to the map holds. pixel: what a pixel stands for; view: null is the whole grid; list: the largest cells apart from the first token and the diagonal, or all.
+ * @typedef {Shared & {pixel: "max"|"mean"|"sum", scale: ScaleName, view: import("./pure/map/view.js").View|null, marks: boolean, list: "apart"|"all"}} MapState
  */
 /** The map of a head. done, total: rows. tile: pixels along its side; levels: 0 to levels − 1. kept_from: cells along a pixel's side from which on tiles wait until it is made. @typedef {{state: "making"|"ready"|"failed", done: number, total: number, tile: number, levels: number, kept_from: number, error: Problem|null}} MapProgress */
 /** @typedef {{weight: number, i: number, j: number}} LargeCell */

@@ -24,8 +24,8 @@ export const flag = (none) => ({ none, read: (word) => (word === (none ? '0' : '
 /** @type {Field<"light"|"dark"|null>} */
 const theme = { none: null, read: (word) => (word === 'light' || word === 'dark' ? word : null), write: String }
 
-/** What every page over a run has: the model, its text, the head and the cell. */
-export const OF_RUN = { model: someText, text: anyText, site: whole, layer: whole, head: whole, i: whole, j: whole }
+/** What every page over a run has: the model, its text, the head and the cell, and whether weight times value is drawn. */
+export const OF_RUN = { model: someText, text: anyText, site: whole, layer: whole, head: whole, i: whole, j: whole, values: flag(false) }
 
 /** @template State @param {Fields<State>} fields those beside OF_RUN and the theme, which stands last */
 export function spelling(fields) {
@@ -51,7 +51,7 @@ export function spelling(fields) {
   }
 }
 
-/** What of one page's address holds on another: the run, the head, the cell and the theme. @param {string} search @returns {string} "?model=…" or "" */
+/** What of one page's address holds on another: the run, the head, the cell, which picture of it and the theme. @param {string} search @returns {string} "?model=…" or "" */
 export function carried(search) {
   const { parse, format } = spelling({})
   return format(parse(search))

@@ -11,5 +11,4 @@ export const { empty: EMPTY, parse, format } = spelling(/** @type {import("./spe
   way: oneOf(['at', 'by']),
   hide: flag(false),
   words: oneOf(WORDS),
-  values: flag(false),
 }))

@@ -22,5 +22,4 @@ export const { empty: EMPTY, parse, format } = spelling(/** @type {import("../sp
   view,
   marks: flag(true),
   list: oneOf(['apart', 'all']),
-  values: flag(false),
 }))

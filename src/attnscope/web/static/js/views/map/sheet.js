@@ -230,8 +230,9 @@ class Sheet {
   }
 
   /** Why there is no map, or how far it is. @param {Data} data */
-  #nothing({ session, here, source, state }) {
-    const problem = source?.problem ?? session.problem
+  #nothing({ session, here, source, state, numbers }) {
+    const lengths = state.values && here?.site ? numbers?.problem({ site: here.site, head: here.head }, 0, 0) : null
+    const problem = source?.problem ?? session.problem ?? lengths
     if (problem) return put(this.cards, this.#card(problem, problem.status !== REFUSED))
     if (here && !here.site) {
       const reason = here.at && 'reason' in here.at ? here.at.reason : 'This run has no attention to show.'
