@@ -5,10 +5,10 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <thread>
 #include <vector>
 
 #include "kernels.h"
+#include "threads.h"
 
 #define SHOWN extern "C" __attribute__((visibility("default")))
 
@@ -192,22 +192,6 @@ struct Share {
     }
   }
 };
-
-template <class Work>
-void in_threads(int64_t count, Work work) {  // work(0) .. work(count - 1), the first in this thread
-  std::vector<std::thread> others;
-  int64_t begun = 1;
-  for (; begun < count; begun++) {
-    try {
-      others.emplace_back(work, begun);
-    } catch (const std::exception&) {
-      break;  // the system has no thread to give: this one does the rest
-    }
-  }
-  work(0);
-  for (int64_t n = begun; n < count; n++) work(n);
-  for (std::thread& other : others) other.join();
-}
 
 void run_heads(const Run& run) {
   const Call& call = run.call;

@@ -18,6 +18,7 @@ from attnscope.core.fold import summarize
 from attnscope.core.native import engine as native
 from attnscope.core.probe import Probe, ProbeSums
 from attnscope.core.scoring import Bound, Scoring
+from attnscope.core.signs import RowSums
 from attnscope.core.tile import Normaliser
 from attnscope.errors import Cancelled
 
@@ -58,6 +59,11 @@ class Counting:
     def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Tensor:
         self.asked.append(("weights", rows))
         return self.other.weights(bound, rows, cols, given)
+
+    def row_sums(
+        self, x: Tensor, signs: Tensor | None = None, *, squares: bool = False, places: bool = False
+    ) -> RowSums:
+        return self.other.row_sums(x, signs, squares=squares, places=places)
 
     def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
         self.asked.append(("pixels", rows))

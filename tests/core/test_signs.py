@@ -1,4 +1,4 @@
-"""Rows on vectors of signs and their lengths: the same as by the plain way, a whole tensor in float64."""
+"""Sums over rows, with vectors of signs and of squares: the same as of a whole tensor in float64."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from attnscope.core.signs import evening_of, lengths, measured, projected, signs_of
+from attnscope.core.signs import evening_of, row_sums, signs_of
 
 SIZES = [(2, 3, 7, 5), (1, 2, 4_099, 11), (3, 1, 1, 13), (2, 5, 0, 3), (0, 2, 3, 5), (1, 0, 3, 5)]
 """(b h t d): less than one piece, several with a ragged end, one row, and none."""
@@ -34,29 +34,32 @@ def same(found: Tensor, want: Tensor, within: float = 1e-12) -> None:
 def test_rows_on_signs_are_products_in_float64(x: Tensor, count: int, dtype: torch.dtype) -> None:
     signs = signs_of(torch.rand(x.shape[1], x.shape[-1]) + 0.5, count, seed=3)
     wide = x.to(dtype).double()
-    same(projected(x.to(dtype), signs), wide @ signs.mT)
-    on_signs, length = measured(x.to(dtype), signs)
-    same(on_signs, wide @ signs.mT)
-    same(length, vector_norm(wide * signs[:, -1:], dim=-1))
+    found = row_sums(x.to(dtype), signs, squares=True, places=True)
+    same(found.on_signs, wide @ signs.mT)
+    same(found.squares.sqrt(), vector_norm(wide * signs[:, -1:], dim=-1))
+    same(found.places, wide.square().sum(dim=2))
+    alone = row_sums(x.to(dtype), signs)
+    assert torch.equal(alone.on_signs, found.on_signs)
+    assert not alone.squares.numel() and not alone.places.numel()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_lengths_are_norms_in_float64(x: Tensor, dtype: torch.dtype) -> None:
-    same(lengths(x.to(dtype)), vector_norm(x.to(dtype).double(), dim=-1), within=1e-6)
+def test_squares_of_rows_are_those_of_float64(x: Tensor, dtype: torch.dtype) -> None:
+    same(row_sums(x.to(dtype), squares=True).squares, x.to(dtype).double().square().sum(dim=-1), within=1e-6)
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-30, 1e-21, 1e21, 1e30])
-def test_numbers_whose_squares_float32_has_no_place_for_have_a_length(size: float) -> None:
+def test_squares_that_float32_has_no_place_for_are_summed(size: float) -> None:
     x = torch.ones(1, 1, 3, 4) * torch.tensor([1.0, size, 2.0])[:, None]
-    same(lengths(x), x.double()[..., 0] * 2.0)
+    same(row_sums(x, squares=True).squares, x.double().square().sum(dim=-1))
 
 
 def test_a_row_that_is_no_number_is_no_number_alone(own: torch.Generator) -> None:
     x = torch.randn(1, 2, 3_000, 8, generator=own)
     x[0, 1, 2_900, 3], x[0, 0, 7, 1] = torch.nan, torch.inf
-    on_signs, length = measured(x, signs_of(torch.ones(2, 8), 1, seed=0))
-    for found in (on_signs[..., 0], length, lengths(x)):
-        assert (~found.isfinite()).nonzero().tolist() == [[0, 0, 7], [0, 1, 2_900]]
+    found = row_sums(x, signs_of(torch.ones(2, 8), 1, seed=0), squares=True)
+    for sums in (found.on_signs[..., 0], found.squares, row_sums(x, squares=True).squares):
+        assert (~sums.isfinite()).nonzero().tolist() == [[0, 0, 7], [0, 1, 2_900]]
 
 
 def test_places_are_evened_out_by_their_size_over_all_rows(own: torch.Generator) -> None:

@@ -121,8 +121,8 @@ def certify_parts(
         without = not_measured(bound, route)
         if without is not None:
             return [without] * len(chosen)
-        looking = probe(bound, v, out, seed=seed, evening=evening)
         engine, blocks = engine_of(bound), []
+        looking = probe(bound, v, out, seed=seed, evening=evening, sums=engine.row_sums)
         for block in engine.blocks(bound):
             given = engine.normaliser(bound, block) if normaliser is None else normaliser.of_rows(block)
             blocks.append(engine.probe(bound, looking, block, given))

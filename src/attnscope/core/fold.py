@@ -213,7 +213,9 @@ def _certifying(
             wanted="v and out together, for a certificate, or neither",
         )
     check_out(bound, v, out)
-    return not_measured(bound, route) or probe(bound, v, out, seed=0, evening=evening)
+    return not_measured(bound, route) or probe(
+        bound, v, out, seed=0, evening=evening, sums=engine_of(bound).row_sums
+    )
 
 
 def _given(bound: Bound, normaliser: Normaliser | None, rows: slice) -> Normaliser | None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from attnscope.core.arithmetic import ROUNDING
 from attnscope.core.scores import Tile
 from attnscope.core.scoring import Bound
-from attnscope.core.signs import PROBES, Probed, evening_of, lengths, measured, projected, signs_of, unit_of
+from attnscope.core.signs import PROBES, Probed, Summing, evening_of, row_sums, signs_of, unit_of
 from attnscope.core.tile import Normaliser, Weighed
 from attnscope.errors import ShapeError
 from attnscope.shapes import Block, Out, Rows, Value
@@ -164,10 +164,19 @@ class Probe:
         return first.masked_fill((lost & tile.visible).any(dim=-1, keepdim=True), torch.nan)
 
 
-def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None = None) -> Probe:
+def probe(
+    bound: Bound,
+    v: Value,
+    out: Out,
+    *,
+    seed: int,
+    evening: Tensor | None = None,
+    sums: Summing = row_sums,
+) -> Probe:
     """v (b hk tk dv) and out (b h tq dv) on random signs of our own: the global generator is not touched.
 
-    evening: factors (hk dv) for the places of a value; None is evening_of(out). Raises ShapeError.
+    evening: factors (hk dv) for the places of a value; None is evening_of(out).   sums: an engine's sums over
+    rows. Raises ShapeError.
     """
     shape = bound.shape
     if evening is not None and evening.shape != (shape.hk, v.shape[-1]):
@@ -180,27 +189,26 @@ def probe(bound: Bound, v: Value, out: Out, *, seed: int, evening: Tensor | None
     dtypes = {bound.q.dtype, out.dtype, how.softmax or bound.q.dtype, how.weights or bound.q.dtype}
     coarsest = max(dtypes, key=ROUNDING.__getitem__)
     exact = {how.products, how.scores, how.softmax} <= {None, torch.float64}
-    even = evening_of(out, shape.hk) if evening is None else evening.to(v.device, torch.float64)
+    even = evening_of(out, shape.hk, sums) if evening is None else evening.to(v.device, torch.float64)
     signs = signs_of(even, PROBES[coarsest], seed=seed)  # (hk n dv)
     group = shape.h // max(shape.hk, 1)
     looked_at = _looked_at(bound)  # (b hk tk)
-    u = projected(v, signs)
+    u = sums(v, signs).on_signs
     finite = u.isfinite()
     u = u.where(finite & looked_at[..., None], 0.0)
     unit = unit_of(u.abs().amax(dim=-1))  # (b hk 1)
-    length = lengths(bound.k).nan_to_num_(0.0, 0.0, 0.0) * looked_at
+    length = sums(bound.k, squares=True).squares.sqrt_().nan_to_num_(0.0, 0.0, 0.0) * looked_at
     longest = unit_of(length)
     of_head = (unit.repeat_interleave(group, dim=1), longest.repeat_interleave(group, dim=1))  # (b h 1) each
-    signs_of_head = signs.repeat_interleave(group, dim=0)  # (h n dv)
-    on_signs, of_rows = measured(out, signs_of_head)
+    of_out = sums(out, signs.repeat_interleave(group, dim=0), squares=True)
     smallest = torch.finfo(out.dtype).smallest_normal * torch.finfo(out.dtype).eps
     even_of_head = even.norm(dim=-1).repeat_interleave(group)[:, None]  # (h 1)
-    reach = lengths(bound.q) * abs(bound.scale) * of_head[1]
+    reach = sums(bound.q, squares=True).squares.sqrt_() * abs(bound.scale) * of_head[1]
     return Probe(
         along_keys=_along_keys(u / unit[..., None], length / longest, bound.dtype),
         lost=None if bool(finite.all()) else ~finite.all(dim=-1),
-        on_signs=on_signs / of_head[0][..., None],
-        length=of_rows / of_head[0],
+        on_signs=of_out.on_signs / of_head[0][..., None],
+        length=of_out.squares.sqrt() / of_head[0],
         asked=reach.square(),
         dtype=coarsest,
         computed_in=bound.dtype if exact else torch.float32,

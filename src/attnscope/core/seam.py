@@ -11,6 +11,7 @@ from attnscope.core.keystats import KeyStats
 from attnscope.core.probe import Probe, ProbeSums
 from attnscope.core.rowstats import RowStats
 from attnscope.core.scoring import Bound
+from attnscope.core.signs import RowSums
 from attnscope.core.tile import Normaliser
 from attnscope.shapes import Block
 
@@ -73,6 +74,11 @@ class Engine(Protocol):
     def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Block:
         """The weights of a block, (b h r c) in the compute dtype, 0 where not visible: a cell has the same
         bits in any block. given: the normaliser of every row of the call."""
+
+    def row_sums(
+        self, x: Tensor, signs: Tensor | None = None, *, squares: bool = False, places: bool = False
+    ) -> RowSums:
+        """Sums over the rows of any tensor (b h t d): see signs.RowSums."""
 
     def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
         """Sums and maxima of the weights of a block over the squares of cells x cells that it touches,

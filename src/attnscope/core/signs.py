@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -30,61 +32,79 @@ def signs_of(even: Float[Tensor, "hk dv"], count: int, *, seed: int) -> Float[Te
     return signs.to(even.device, torch.float64) * even[:, None].double()
 
 
-def projected(x: Tensor, signs: Tensor) -> Probed:
-    """x (b h t d) on vectors (h n d): (b h t n). In float64, where a sum of d numbers costs no digit."""
-    found = torch.empty(*x.shape[:3], signs.shape[1], dtype=torch.float64, device=x.device)
-    columns = signs.mT.expand(x.shape[0], -1, -1, -1)
-    for rows, wide in _pieces(x):
-        found[:, :, rows] = wide @ columns
-    return found
+class RowSums(NamedTuple):
+    """Sums over the rows of x (b h t d), in float64, where a sum of d numbers costs no digit. What was not
+    asked for has no numbers.
+
+    on_signs: (b h t n), of x times each of n vectors of signs.   squares: (b h t), of the squares of x times
+    such a vector, one for all as they differ in signs alone, or of x itself without signs.   places: (b h d),
+    of squares over rows.
+    """
+
+    on_signs: Probed
+    squares: Rows
+    places: Float[Tensor, "b h d"]
+
+    @staticmethod
+    def empty(x: Tensor, signs: Tensor | None, *, squares: bool, places: bool) -> RowSums:
+        """Room for them: places begin at 0, all else is anything."""
+        b, h, t, d = x.shape
+        exact = partial(torch.empty, dtype=torch.float64, device=x.device)
+        return RowSums(
+            exact(b, h, t, 0 if signs is None else signs.shape[1]),
+            exact(b, h, t if squares else 0),
+            exact(b, h, d if places else 0).zero_(),
+        )
 
 
-def measured(x: Tensor, signs: Tensor) -> tuple[Probed, Rows]:
-    """The same, and the length of each row times a vector, (b h t): all give one, as they differ in signs."""
-    found = torch.empty(*x.shape[:3], signs.shape[1], dtype=torch.float64, device=x.device)
-    squares = torch.empty_like(found[..., :1])
-    columns = signs.mT.expand(x.shape[0], -1, -1, -1)
-    factors = columns[..., :1].square()
-    for rows, wide in _pieces(x):
-        found[:, :, rows] = wide @ columns
-        squares[:, :, rows] = wide.square_() @ factors
-    return found, squares[..., 0].sqrt()
+@runtime_checkable
+class Summing(Protocol):
+    """An engine's way to make them. signs: (h n d) float64, or None."""
+
+    def __call__(
+        self, x: Tensor, signs: Tensor | None = None, *, squares: bool = False, places: bool = False
+    ) -> RowSums: ...
 
 
-def lengths(x: Tensor) -> Rows:
-    """The length of each row of x (b h t d), in float64 and right to 1e-6, of whatever size."""
-    if x.dtype == torch.float32 and x.numel():
+def row_sums(
+    x: Tensor, signs: Tensor | None = None, *, squares: bool = False, places: bool = False
+) -> RowSums:
+    """Sums over rows by torch; squares without signs are right to 1e-6, of numbers of any size."""
+    found = RowSums.empty(x, signs, squares=squares, places=places)
+    if squares and signs is None and not places and x.dtype == torch.float32 and x.numel():
         short: Tensor = torch.linalg.vector_norm(x, dim=-1)
         least, largest = short.aminmax()
         if bool((least > SQUARED[0]) & (largest < SQUARED[1])):
-            return short.double()
-    squares = torch.empty(x.shape[:3], dtype=torch.float64, device=x.device)
+            return found._replace(squares=short.double().square_())
+    columns = None if signs is None else signs.mT.expand(x.shape[0], -1, -1, -1)
     for rows, wide in _pieces(x):
-        squares[:, :, rows] = wide.square_().sum(dim=-1)
-    return squares.sqrt_()
+        if columns is not None:
+            found.on_signs[:, :, rows] = wide @ columns
+        if not squares and not places:
+            continue
+        squared = wide.square_()
+        if squares:
+            found.squares[:, :, rows] = (
+                squared.sum(dim=-1) if columns is None else (squared @ columns[..., :1].square())[..., 0]
+            )
+        if places:
+            found.places.add_(squared.sum(dim=2))
+    return found
 
 
-def evening_of(out: Out, key_heads: int) -> Float[Tensor, "hk dv"]:
+def evening_of(out: Out, key_heads: int, sums: Summing = row_sums) -> Float[Tensor, "hk dv"]:
     """Factors that make the places of out (b h tq dv) about equally large, as far as eight to one.
 
     A place that is large in every row is rounded coarsely, and would drown what the small ones can tell.
     """
     b, h, _, dv = out.shape
-    squares = _squares(out, clean=False)  # (b h dv)
-    if not bool(squares.isfinite().all()):
-        squares = _squares(out, clean=True)
-    size = squares.view(b, key_heads, h // max(key_heads, 1), dv).sum(dim=(0, 2)).sqrt()
+    places = sums(out, places=True).places
+    if not bool(places.isfinite().all()):
+        places = sums(out.nan_to_num(0.0, 0.0, 0.0), places=True).places
+    size = places.view(b, key_heads, h // max(key_heads, 1), dv).sum(dim=(0, 2)).sqrt()
     size = size + size.mean(dim=-1, keepdim=True) / 8
     even: Tensor = (size.mean(dim=-1, keepdim=True) / size).where(size > 0, 1.0)
     return even
-
-
-def _squares(x: Tensor, *, clean: bool) -> Tensor:
-    """The squares of x (b h t d) summed over rows, (b h d) in float64; clean: of finite numbers alone."""
-    total = torch.zeros(*x.shape[:2], x.shape[-1], dtype=torch.float64, device=x.device)
-    for _, wide in _pieces(x):
-        total += (wide.nan_to_num_(0.0, 0.0, 0.0) if clean else wide).square_().sum(dim=2)
-    return total
 
 
 def _pieces(x: Tensor) -> Iterator[tuple[slice, Tensor]]:

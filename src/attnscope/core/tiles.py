@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from attnscope.core.keystats import KeyStats, by_blocks
 from attnscope.core.probe import Probe, ProbeSums
@@ -12,6 +13,7 @@ from attnscope.core.room import Room
 from attnscope.core.rowstats import no_rows_seen, row_stats
 from attnscope.core.scoring import Bound
 from attnscope.core.seam import Pixels, States, Wanted
+from attnscope.core.signs import RowSums, row_sums
 from attnscope.core.tile import Normaliser, weigh, weighed
 from attnscope.core.walk import row_blocks, state_of_rows, walk_columns
 from attnscope.shapes import Block
@@ -78,6 +80,12 @@ class Tiles:
                     ..., _from(i, down), _from(j, along)
                 ]
         return block
+
+    def row_sums(
+        self, x: Tensor, signs: Tensor | None = None, *, squares: bool = False, places: bool = False
+    ) -> RowSums:
+        """Sums over the rows of any tensor, in float64."""
+        return row_sums(x, signs, squares=squares, places=places)
 
     def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
         """Sums and maxima over squares of cells, from blocks of weights at fixed places."""

@@ -15,6 +15,7 @@ from attnscope.core.engine import Engine, Pixels, States, Tiles, Wanted
 from attnscope.core.probe import Probe, ProbeSums
 from attnscope.core.proof import Call, Figure, Proof, calls, prove
 from attnscope.core.scoring import Bound, Scoring
+from attnscope.core.signs import RowSums
 from attnscope.core.tile import Normaliser
 
 pytestmark = pytest.mark.usefixtures("as_a_user")  # shapes are checked where each part is tested
@@ -68,6 +69,11 @@ class Changed:
 
     def weights(self, bound: Bound, rows: slice, cols: slice, given: Normaliser) -> Tensor:
         return self.tiles.weights(self.change(bound), rows, cols, given)
+
+    def row_sums(
+        self, x: Tensor, signs: Tensor | None = None, *, squares: bool = False, places: bool = False
+    ) -> RowSums:
+        return self.tiles.row_sums(x, signs, squares=squares, places=places)
 
     def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
         return self.tiles.pixels(self.change(bound), rows, cols, given, cells)

@@ -10,11 +10,13 @@ from torch import Tensor
 from attnscope.core.keystats import KeyStats
 from attnscope.core.native.call import Array, Call, call_of, is_exact
 from attnscope.core.native.library import Library
+from attnscope.core.native.sums import can_sum, sums_call
 from attnscope.core.normaliser import RowState, of_sinks
 from attnscope.core.probe import STEPS, Probe, ProbeSums
 from attnscope.core.rowstats import RowStats
 from attnscope.core.scoring import Bound
 from attnscope.core.seam import Pixels, States, Wanted
+from attnscope.core.signs import RowSums, row_sums
 from attnscope.core.tile import Normaliser
 from attnscope.core.top import Top
 from attnscope.core.walk import sinks_of_rows
@@ -117,6 +119,17 @@ class Native:
         call.hold(weights=block)
         self._library.run(call, "weigh")
         return block
+
+    def row_sums(
+        self, x: Tensor, signs: Tensor | None = None, *, squares: bool = False, places: bool = False
+    ) -> RowSums:
+        """Sums over the rows of any tensor; torch makes those of other dtypes and devices."""
+        if not can_sum(x):
+            return row_sums(x, signs, squares=squares, places=places)
+        found = RowSums.empty(x, signs, squares=squares, places=places)
+        signs = None if signs is None else signs.contiguous()
+        self._library.sums(sums_call(x, signs, found))
+        return found
 
     def pixels(self, bound: Bound, rows: slice, cols: slice, given: Normaliser, cells: int) -> Pixels:
         """Sums and maxima over squares of cells: a fold of these keys that wants nothing else."""

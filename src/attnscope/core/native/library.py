@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from attnscope.core.native.call import Call
+from attnscope.core.native.sums import SumsCall
 from attnscope.errors import EngineError
 
 ABI = 5
@@ -40,6 +41,7 @@ class Library:
             ("attnscope_call_size", ctypes.c_int64, []),
             ("attnscope_isa", ctypes.c_char_p, [ctypes.c_char_p]),
             ("attnscope_run", ctypes.c_int32, [ctypes.POINTER(Call), ctypes.c_int32, ctypes.c_char_p]),
+            ("attnscope_sums", None, [ctypes.POINTER(SumsCall), ctypes.c_char_p]),
         ):
             function = getattr(self._code, name)
             function.restype, function.argtypes = result, arguments
@@ -70,6 +72,10 @@ class Library:
         isa = self.isa()
         if self._code.attnscope_run(ctypes.byref(call), PASSES[name], isa.encode()):
             raise MemoryError("The native engine found no room for its packed keys")
+
+    def sums(self, call: SumsCall) -> None:
+        """Sums over the rows of a tensor."""
+        self._code.attnscope_sums(ctypes.byref(call), self.isa().encode())
 
 
 def library_path() -> Path:
