@@ -93,7 +93,7 @@ def test_a_page_names_at_its_head_every_file_it_needs_and_a_browser_may_keep_the
     start = f"static/{statics.version()}/"
     assert files and all(file.startswith(start) for file in files)
     modules = re.findall(r'<link rel="modulepreload" href="([^"]+)">', text)
-    assert modules == [start + module for module in reached(f"js/{name}.js")]
+    assert modules == [start + module for module in reached(f"js/pages/{name}.js")]
     for file in {*files}:
         answer = client.get(f"/{file}")
         assert answer.status_code == 200, file

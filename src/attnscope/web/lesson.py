@@ -9,9 +9,7 @@ from fastapi import APIRouter
 
 from attnscope.lesson import SECTIONS, section
 from attnscope.web.refusals import Json, Refusal
-
-# The same for every reader and until the package changes: the browser asks again at each visit.
-_REVALIDATED = {"Cache-Control": "no-cache"}
+from attnscope.web.statics import REVALIDATED
 
 
 def lesson_routes() -> APIRouter:
@@ -23,7 +21,7 @@ def lesson_routes() -> APIRouter:
     def contents() -> Json:
         """The chapters: number, title, what each shows."""
         listed = [{"number": one.number, "title": one.title, "says": one.says} for one in SECTIONS]
-        return Json({"chapters": listed}, headers=_REVALIDATED)
+        return Json({"chapters": listed}, headers=REVALIDATED)
 
     @api.get("/{chapter}")
     def chapter(chapter: str) -> Json:
@@ -39,7 +37,7 @@ def lesson_routes() -> APIRouter:
                 f"There is no chapter {chapter[:20]!r}",
                 wanted=f"A chapter from 1 to {len(SECTIONS)} is wanted",
             )
-        return Json(kept.chapter(int(chapter)), headers=_REVALIDATED)
+        return Json(kept.chapter(int(chapter)), headers=REVALIDATED)
 
     return api
 

@@ -14,7 +14,7 @@ from attnscope.errors import AttnscopeError
 from attnscope.web import statics
 from attnscope.web.alone.bundle import bundled, styles
 
-ENTRIES = ["js/shown.js", "js/explore.js", "js/map.js", "js/headtable.js"]
+ENTRIES = [f"js/pages/{name}.js" for name in ("shown", "explore", "map", "headtable")]
 
 
 @pytest.fixture

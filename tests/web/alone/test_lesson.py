@@ -87,7 +87,7 @@ def test_an_import_from_elsewhere_is_refused() -> None:
 
 
 def test_every_module_that_the_page_reaches_is_found_and_no_relative_name_is_left() -> None:
-    modules = modules_from("js/walk.js")
+    modules = modules_from("js/pages/walk.js")
     assert "js/dom.js" in modules and "js/lesson/source.js" in modules
     for one in SECTIONS:
         assert f"js/chapters/c{one.number:02}.js" in modules
@@ -106,7 +106,7 @@ def test_json_cannot_end_the_element_it_stands_in() -> None:
 
 def test_the_file_holds_every_module_word_for_word(page: str) -> None:
     (map_text,) = [text for attrs, text in _Scripts(page).found if attrs.get("type") == "importmap"]
-    modules = modules_from("js/walk.js")
+    modules = modules_from("js/pages/walk.js")
     for name, url in json.loads(map_text)["imports"].items():
         kind, _, code = url.partition(",")
         assert kind == "data:text/javascript;charset=utf-8"

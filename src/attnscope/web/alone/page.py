@@ -1,7 +1,7 @@
 """The document of a page that stands alone: HTML with its style, its script and its numbers in it.
 
-What such a page shows stands in static/NAME.html, what it does in static/js/NAME.js. It opens from a disk, a
-mail or a notebook; its policy forbids every request, and every script and style but its own.
+What such a page shows stands in static/NAME.html, what it does in static/js/pages/NAME.js. It opens from a
+disk, a mail or a notebook; its policy forbids every request, and every script and style but its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def alone(name: str, sheets: Sequence[str], data: Any, *, title: str, **words: s
     """Return the document of a page. sheets: its style sheets, by their names.   data: JSON values that its
     script reads.   words: plain text for the places of the page that are called so.
     """
-    style, script = styles(*(f"css/{sheet}.css" for sheet in sheets)), bundled(f"js/{name}.js")
+    style, script = styles(*(f"css/{sheet}.css" for sheet in sheets)), bundled(f"js/pages/{name}.js")
     policy = (
         f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -1,17 +1,17 @@
 // Going from place to place on a map: zoom, arrows, "go to", the next large cell, and which cell a pressed pixel means.
 
-import * as api from './api.js'
-import { find } from './pure/map/find.js'
-import { centred, held, panned, zoomedIn } from './pure/map/view.js'
-import { count } from './pure/number.js'
-import { times } from './pure/values.js'
+import * as api from '../api.js'
+import { find } from '../pure/map/find.js'
+import { centred, held, panned, zoomedIn } from '../pure/map/view.js'
+import { count } from '../pure/number.js'
+import { times } from '../pure/values.js'
 
-/** @typedef {{i: number, j: number}} Cell @typedef {import("./types.js").LargeCell} LargeCell */
+/** @typedef {{i: number, j: number}} Cell @typedef {import("../types.js").LargeCell} LargeCell */
 /**
  * What is asked of the page.
- * @typedef {{session: import("./session.js").Session, source: import("./mapsource.js").Source|null, sheet: {size: () => import("./pure/map/view.js").Size}, unsaid: "cell"|"view"|null,
- *   tools: {say: (text: string, bad: boolean) => void}, view: () => import("./pure/map/view.js").View|null, here: () => import("./views/map/sheet.js").Here|null,
- *   largest: () => LargeCell[]|undefined, second: () => import("./pure/values.js").Second|null, change: (patch: Partial<import("./types.js").MapState>, kind: string) => void, choose: (cell: Cell) => void}} Page
+ * @typedef {{session: import("../session.js").Session, source: import("../mapsource.js").Source|null, sheet: {size: () => import("../pure/map/view.js").Size}, unsaid: "cell"|"view"|null,
+ *   tools: {say: (text: string, bad: boolean) => void}, view: () => import("../pure/map/view.js").View|null, here: () => import("../views/map/sheet.js").Here|null,
+ *   largest: () => LargeCell[]|undefined, second: () => import("../pure/values.js").Second|null, change: (patch: Partial<import("../types.js").MapState>, kind: string) => void, choose: (cell: Cell) => void}} Page
  */
 
 const FLY = 40 // px of a cell where one flies to

@@ -1,18 +1,18 @@
 // The page Walk: one chapter of the lesson at a time, its place kept in the address, its module loaded when it is first shown.
 
-import { asProblem } from './api.js'
+import { asProblem } from '../api.js'
 import { Base } from './base.js'
-import { attr, h, part, put, say } from './dom.js'
-import { stretch } from './kit/brackets.js'
-import { mountGlossary } from './kit/glossary.js'
-import { CHAPTERS } from './lesson/chapters.js'
-import * as source from './lesson/source.js'
-import { look } from './look.js'
-import { LESSON_KEYS, chapterShortcut } from './pure/lessonkeys.js'
-import { format, parse, patched } from './pure/lessonurl.js'
-import { card } from './views/card.js'
+import { attr, h, part, put, say } from '../dom.js'
+import { stretch } from '../kit/brackets.js'
+import { mountGlossary } from '../kit/glossary.js'
+import { CHAPTERS } from '../lesson/chapters.js'
+import * as source from '../lesson/source.js'
+import { look } from '../look.js'
+import { LESSON_KEYS, chapterShortcut } from '../pure/lessonkeys.js'
+import { format, parse, patched } from '../pure/lessonurl.js'
+import { card } from '../views/card.js'
 
-/** @typedef {import("./pure/lessonurl.js").Place} Place @typedef {import("./lesson/types.js").View} View @typedef {import("./lesson/types.js").On} On */
+/** @typedef {import("../pure/lessonurl.js").Place} Place @typedef {import("../lesson/types.js").View} View @typedef {import("../lesson/types.js").On} On */
 
 const GLOSSARY = 10 // the chapter that holds it
 const SLOW = 300 // ms; what is there by then needs no word about the wait

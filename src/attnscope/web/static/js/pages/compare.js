@@ -1,30 +1,30 @@
 // The page Compare: two runs, their heads by how much they differ, and one head of each beside its difference.
 
-import * as api from './api.js'
+import * as api from '../api.js'
 import { Base } from './base.js'
-import { createComparing } from './comparing.js'
-import { part, say } from './dom.js'
-import { COMPARE_KEYS } from './pure/comparekeys.js'
-import { ALIGNS, FILES, format, parse } from './pure/compare.js'
-import { createSession } from './session.js'
-import { progressText } from './views/card.js'
-import { mountPick } from './views/compare/pick.js'
-import { mountRanks } from './views/compare/ranks.js'
-import { mountThree } from './views/compare/three.js'
+import { createComparing } from '../comparing.js'
+import { part, say } from '../dom.js'
+import { COMPARE_KEYS } from '../pure/comparekeys.js'
+import { ALIGNS, FILES, format, parse } from '../pure/compare.js'
+import { createSession } from '../session.js'
+import { progressText } from '../views/card.js'
+import { mountPick } from '../views/compare/pick.js'
+import { mountRanks } from '../views/compare/ranks.js'
+import { mountThree } from '../views/compare/three.js'
 
-/** @typedef {import("./pure/compare.js").CompareState} State @typedef {import("./types.js").Ranked} Ranked */
+/** @typedef {import("../pure/compare.js").CompareState} State @typedef {import("../types.js").Ranked} Ranked */
 
 const NO_CELL = { i: null, j: null }
 const NO_HEAD = { layer: null, head: null, ...NO_CELL }
 
 /** @extends {Base<State>} */
 class Compare extends Base {
-  /** @type {import("./types.js").Model[]} */ models = []
+  /** @type {import("../types.js").Model[]} */ models = []
   sample = ''
   /** @type {{most: number, cells: Record<string, number>}} */ limits = { most: Infinity, cells: {} }
-  /** @type {{id: string, head: import("./types.js").HeadDifference, at: number}|null} what Save hands out */ shown = null
+  /** @type {{id: string, head: import("../types.js").HeadDifference, at: number}|null} what Save hands out */ shown = null
   unsaid = false
-  /** @type {import("./api.js").ApiError|null} */ problem = null
+  /** @type {import("../api.js").ApiError|null} */ problem = null
 
   constructor() {
     super({ parse, format }, COMPARE_KEYS)
@@ -142,13 +142,13 @@ class Compare extends Base {
     this.unsaid = false
   }
 
-  /** @param {import("./api.js").ApiError} problem @param {(() => void)|null} again */
+  /** @param {import("../api.js").ApiError} problem @param {(() => void)|null} again */
   nothing(problem, again = null) {
     this.ranks.clear()
     this.three.clear(problem.title, [problem.message, problem.hint].filter(Boolean).join(' '), { bad: !again, button: again && { label: 'Compare', act: again } })
   }
 
-  /** What is under way. @param {string} title @param {import("./types.js").Progress|null} progress @param {(() => void)|null} cancel */
+  /** What is under way. @param {string} title @param {import("../types.js").Progress|null} progress @param {(() => void)|null} cancel */
   under(title, progress, cancel) {
     this.ranks.clear()
     const bar = progress ? { done: progress.done, total: progress.total } : undefined

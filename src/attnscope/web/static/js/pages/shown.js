@@ -1,19 +1,19 @@
 // A recording inside one page: heads, tokens and the chosen head, as on the page Explore, out of the numbers that stand in the page.
 
-import { h, part, put } from './dom.js'
+import { h, part, put } from '../dom.js'
 import { Frame } from './frame.js'
-import { heldNumbers } from './held.js'
+import { heldNumbers } from '../held.js'
 import { createLooking } from './looking.js'
-import { KEYS, inFile, shortcut } from './pure/keyboard.js'
-import { resolve } from './pure/selection.js'
-import { address, isSite } from './pure/sites.js'
-import { EMPTY } from './pure/urlstate.js'
-import { mount as mountBadge } from './views/badge.js'
+import { KEYS, inFile, shortcut } from '../pure/keyboard.js'
+import { resolve } from '../pure/selection.js'
+import { address, isSite } from '../pure/sites.js'
+import { EMPTY } from '../pure/urlstate.js'
+import { mount as mountBadge } from '../views/badge.js'
 
-/** @typedef {import("./types.js").State} State @typedef {import("./types.js").Result} Result @typedef {import("./types.js").Token} Token */
+/** @typedef {import("../types.js").State} State @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Token} Token */
 /**
  * What stands in the page. pictures: of stacks, as data: URLs; python: what each site is called in Python.
- * @typedef {import("./held.js").HeldRun & {pictures: Record<string, string>, start: Partial<State>, python: string[]}} Held
+ * @typedef {import("../held.js").HeldRun & {pictures: Record<string, string>, start: Partial<State>, python: string[]}} Held
  */
 
 const SHOWN_KEYS = [

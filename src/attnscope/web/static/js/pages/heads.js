@@ -1,21 +1,21 @@
 // The page Heads: what each head of a model does, from a survey that was given or is made here. Its state is its address.
 
-import * as api from './api.js'
+import * as api from '../api.js'
 import { Base } from './base.js'
-import { part, say } from './dom.js'
-import { format, parse, viewOf } from './pure/heads/address.js'
-import { KEYS, shortcut } from './pure/heads/keys.js'
-import { nameOf } from './pure/heads/table.js'
-import { plural } from './pure/number.js'
-import { createSurvey } from './survey.js'
+import { part, say } from '../dom.js'
+import { format, parse, viewOf } from '../pure/heads/address.js'
+import { KEYS, shortcut } from '../pure/heads/keys.js'
+import { nameOf } from '../pure/heads/table.js'
+import { plural } from '../pure/number.js'
+import { createSurvey } from '../survey.js'
 import { createSurveyed } from './surveyed.js'
-import { bestOf, firstLink } from './views/heads/best.js'
-import { showMeanings } from './views/heads/meaning.js'
-import { mountNothing } from './views/heads/nothing.js'
-import { mountPick } from './views/heads/pick.js'
+import { bestOf, firstLink } from '../views/heads/best.js'
+import { showMeanings } from '../views/heads/meaning.js'
+import { mountNothing } from '../views/heads/nothing.js'
+import { mountPick } from '../views/heads/pick.js'
 
-/** @typedef {import("./pure/heads/address.js").HeadsState} HeadsState @typedef {import("./types.js").SurveyEntry} SurveyEntry */
-/** @typedef {import("./pure/heads/table.js").Survey & {opens: import("./pure/heads/texts.js").Opening}} Survey */
+/** @typedef {import("../pure/heads/address.js").HeadsState} HeadsState @typedef {import("../types.js").SurveyEntry} SurveyEntry */
+/** @typedef {import("../pure/heads/table.js").Survey & {opens: import("../pure/heads/texts.js").Opening}} Survey */
 
 const PARTS = ['classes', 'scatter', 'rows', 'detail']
 const FORMS = [

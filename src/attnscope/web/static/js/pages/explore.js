@@ -1,31 +1,31 @@
 // The page Explore: one state, kept in the address, drawn by the views; every choice makes a new state.
 
-import * as api from './api.js'
-import { part } from './dom.js'
+import * as api from '../api.js'
+import { part } from '../dom.js'
 import { createLooking } from './looking.js'
-import { numbersOf, wordCellOf } from './numbers.js'
+import { numbersOf, wordCellOf } from '../numbers.js'
 import { Page } from './page.js'
-import { KEYS, shortcut } from './pure/keyboard.js'
-import { positionOf } from './pure/knockout.js'
-import { inTokens, inWords, isWords, WORDS } from './pure/words.js'
-import { predictionAt } from './pure/sayings.js'
-import { calledOf, legendOf } from './pure/heads/classes.js'
-import { carried } from './pure/spelling.js'
-import { resolve } from './pure/selection.js'
-import { address, isSite } from './pure/sites.js'
-import { format, parse } from './pure/urlstate.js'
-import { mount as mountKnockout } from './views/knockout.js'
-import { mount as mountNext } from './views/next.js'
-import { mount as mountReceipt } from './views/receipt.js'
-import { mount as mountText } from './views/textbox.js'
+import { KEYS, shortcut } from '../pure/keyboard.js'
+import { positionOf } from '../pure/knockout.js'
+import { inTokens, inWords, isWords, WORDS } from '../pure/words.js'
+import { predictionAt } from '../pure/sayings.js'
+import { calledOf, legendOf } from '../pure/heads/classes.js'
+import { carried } from '../pure/spelling.js'
+import { resolve } from '../pure/selection.js'
+import { address, isSite } from '../pure/sites.js'
+import { format, parse } from '../pure/urlstate.js'
+import { mount as mountKnockout } from '../views/knockout.js'
+import { mount as mountNext } from '../views/next.js'
+import { mount as mountReceipt } from '../views/receipt.js'
+import { mount as mountText } from '../views/textbox.js'
 
-/** @typedef {import("./types.js").State} State @typedef {import("./types.js").Site} Site @typedef {import("./pure/selection.js").Selection} Selection */
+/** @typedef {import("../types.js").State} State @typedef {import("../types.js").Site} Site @typedef {import("../pure/selection.js").Selection} Selection */
 
 /** @extends {Page<State>} */
 class Explore extends Page {
   lastText = ''
-  /** @type {{known: unknown, result: unknown, named: import("./views/heads.js").Named|null}} what the heads of this run are called */ names = { known: null, result: null, named: null }
-  /** @type {import("./types.js").Knocked|null} what a knock-out told */ without = null
+  /** @type {{known: unknown, result: unknown, named: import("../views/heads.js").Named|null}} what the heads of this run are called */ names = { known: null, result: null, named: null }
+  /** @type {import("../types.js").Knocked|null} what a knock-out told */ without = null
 
   constructor() {
     super({ parse, format }, KEYS)
@@ -113,7 +113,7 @@ class Explore extends Page {
     this.looking.picture.nothing({ problem: session.problem, progress: this.slow() ? session.progress : null, model, sample: this.sample })
   }
 
-  /** @param {import("./session.js").Run} run */
+  /** @param {import("../session.js").Run} run */
   drawRun({ id, result, thumbnails }) {
     const { state, look: { map } } = this
     const { at, head, i, j } = this.selection()
@@ -139,7 +139,7 @@ class Explore extends Page {
     this.looking.announce(seen)
   }
 
-  /** What a survey calls the heads of a run; null where there is none. @param {import("./types.js").Result} result */
+  /** What a survey calls the heads of a run; null where there is none. @param {import("../types.js").Result} result */
   named(result) {
     const known = this.store.get(`classes ${result.model.id}`, () => api.classes(result.model.id)) ?? null
     if (this.names.known !== known || this.names.result !== result) {
@@ -149,7 +149,7 @@ class Explore extends Page {
     return this.names.named
   }
 
-  /** @param {string} run @param {import("./types.js").Result} result @param {{site: Site|null, head: number, i: number, j: number|null}} place @param {number} after */
+  /** @param {string} run @param {import("../types.js").Result} result @param {{site: Site|null, head: number, i: number, j: number|null}} place @param {number} after */
   drawKnockout(run, result, { site, head, i, j }, after) {
     if (!site || site.not_drawn) return this.knockout.clear()
     const words = isWords(result.places[site.rows].tokens) || isWords(result.places[site.columns].tokens)
@@ -163,7 +163,7 @@ class Explore extends Page {
     return action !== null && this.act(action)
   }
 
-  /** @param {import("./pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
+  /** @param {import("../pure/keyboard.js").Action} action @returns {boolean} whether it did anything */
   act(action) {
     if (!this.session.run && ['way', 'hide', 'table', 'find', 'words'].includes(action)) return false
     if (action === 'run') this.text.run()

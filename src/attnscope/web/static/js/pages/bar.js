@@ -1,8 +1,8 @@
 // What the top bar has beside light or dark and the keys: the link to copy, and links to other pages that take along what is looked at.
 
-import { part, put, say } from './dom.js'
-import { carried } from './pure/spelling.js'
-import * as dialogs from './views/dialogs.js'
+import { part, put, say } from '../dom.js'
+import { carried } from '../pure/spelling.js'
+import * as dialogs from '../views/dialogs.js'
 
 /** @param {() => string} link the whole address of this view @returns {() => Promise<void>} copies it */
 export function mountBar(link) {

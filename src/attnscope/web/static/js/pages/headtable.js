@@ -1,19 +1,19 @@
 // All heads of a model as one page in a file: classes, a scatter of two scores, the table, and the chosen head. Its state is its address.
 
-import { part, put } from './dom.js'
+import { part, put } from '../dom.js'
 import { Frame } from './frame.js'
-import { format, parse } from './pure/heads/address.js'
-import { TABLE_KEYS, shortcut } from './pure/heads/keys.js'
-import { count } from './pure/number.js'
+import { format, parse } from '../pure/heads/address.js'
+import { TABLE_KEYS, shortcut } from '../pure/heads/keys.js'
+import { count } from '../pure/number.js'
 import { createSurveyed } from './surveyed.js'
 
-/** @typedef {import("./pure/heads/address.js").HeadsState} HeadsState */
+/** @typedef {import("../pure/heads/address.js").HeadsState} HeadsState */
 
 const here = () => parse(location.hash.slice(1))
 
 /** @extends {Frame<HeadsState>} */
 class HeadTable extends Frame {
-  /** @param {import("./pure/heads/table.js").Survey} survey */
+  /** @param {import("../pure/heads/table.js").Survey} survey */
   constructor(survey) {
     super(here())
     this.surveyed = createSurveyed(survey, this)

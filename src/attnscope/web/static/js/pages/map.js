@@ -1,36 +1,36 @@
 // The page Map: one state, kept in the address, drawn by the views; every choice makes a new state.
 
-import * as api from './api.js'
-import { h, part, say } from './dom.js'
+import * as api from '../api.js'
+import { h, part, say } from '../dom.js'
 import { Flight } from './mapflight.js'
-import { createSource, keyOf } from './mapsource.js'
-import { numbersOf } from './numbers.js'
+import { createSource, keyOf } from '../mapsource.js'
+import { numbersOf } from '../numbers.js'
 import { Page } from './page.js'
-import { KEYS, shortcut } from './pure/map/keys.js'
-import { positionOf } from './pure/knockout.js'
-import { distanceWords } from './pure/map/marks.js'
-import { format, parse } from './pure/map/url.js'
-import { held, isWhole, LARGEST_CELL, showing, shown, stride, whole } from './pure/map/view.js'
-import { pixelWords } from './pure/map/paint.js'
-import { cellSentence, viewSentence } from './pure/map/words.js'
-import { spoken } from './pure/marks.js'
-import { count } from './pure/number.js'
-import { sidesOf } from './pure/places.js'
-import { address, isSite, longName } from './pure/sites.js'
-import { resolve } from './pure/selection.js'
-import { secondOf } from './pure/values.js'
-import { mount as mountKnockout } from './views/knockout.js'
-import { chooseHead } from './views/map/heads.js'
-import { mount as mountSheet } from './views/map/sheet.js'
-import { mount as mountTools } from './views/map/tools.js'
+import { KEYS, shortcut } from '../pure/map/keys.js'
+import { positionOf } from '../pure/knockout.js'
+import { distanceWords } from '../pure/map/marks.js'
+import { format, parse } from '../pure/map/url.js'
+import { held, isWhole, LARGEST_CELL, showing, shown, stride, whole } from '../pure/map/view.js'
+import { pixelWords } from '../pure/map/paint.js'
+import { cellSentence, viewSentence } from '../pure/map/words.js'
+import { spoken } from '../pure/marks.js'
+import { count } from '../pure/number.js'
+import { sidesOf } from '../pure/places.js'
+import { address, isSite, longName } from '../pure/sites.js'
+import { resolve } from '../pure/selection.js'
+import { secondOf } from '../pure/values.js'
+import { mount as mountKnockout } from '../views/knockout.js'
+import { chooseHead } from '../views/map/heads.js'
+import { mount as mountSheet } from '../views/map/sheet.js'
+import { mount as mountTools } from '../views/map/tools.js'
 
-/** @typedef {import("./types.js").MapState} MapState @typedef {import("./types.js").LargeCell} LargeCell @typedef {{i: number, j: number}} Cell */
+/** @typedef {import("../types.js").MapState} MapState @typedef {import("../types.js").LargeCell} LargeCell @typedef {{i: number, j: number}} Cell */
 
 /** @extends {Page<MapState>} */
 class MapPage extends Page {
-  /** @type {import("./mapsource.js").Source|null} */ source = null
+  /** @type {import("../mapsource.js").Source|null} */ source = null
   /** @type {{cell: Cell, value: number|null, cells: number}|null} what is pointed at */ pointed = null
-  /** @type {import("./pure/values.js").Second|null} */ seconds = null
+  /** @type {import("../pure/values.js").Second|null} */ seconds = null
   /** @type {"cell"|"view"|null} what is to be announced once it is drawn */ unsaid = null
 
   constructor() {
@@ -87,7 +87,7 @@ class MapPage extends Page {
     return { result, at, head, site: at, axes: sidesOf(at, result), chosen }
   }
 
-  /** What is drawn in place of weights; null where weights are, and as long as lengths are on their way. @returns {import("./pure/values.js").Second|null} */
+  /** What is drawn in place of weights; null where weights are, and as long as lengths are on their way. @returns {import("../pure/values.js").Second|null} */
   second() {
     const [run, site] = [this.session.run, this.source?.site]
     if (!run || !site || !this.source || !this.ofValues(site)) return null
@@ -190,7 +190,7 @@ class MapPage extends Page {
     this.source = of && site ? createSource(of, site, () => this.draw()) : null
   }
 
-  /** @param {ReturnType<MapPage["here"]>} here @param {import("./pure/map/view.js").View|null} view */
+  /** @param {ReturnType<MapPage["here"]>} here @param {import("../pure/map/view.js").View|null} view */
   announce(here, view) {
     if (!this.unsaid || !here?.site || !here.axes || !view || !this.source?.grid) return
     const { site, axes, chosen } = here
@@ -211,7 +211,7 @@ class MapPage extends Page {
     return action !== null
   }
 
-  /** @param {import("./pure/map/keys.js").Action} action @param {boolean} shift */
+  /** @param {import("../pure/map/keys.js").Action} action @param {boolean} shift */
   act(action, shift) {
     const { flight } = this
     /** @type {Record<string, () => void>} */

@@ -1,9 +1,9 @@
 // What every page has that is drawn from a state: drawing at most once a frame, light or dark, and keys.
 
-import { attr, part } from './dom.js'
-import { look, onSystemTheme } from './look.js'
-import { sharedShortcut } from './pure/keyboard.js'
-import * as dialogs from './views/dialogs.js'
+import { attr, part } from '../dom.js'
+import { look, onSystemTheme } from '../look.js'
+import { sharedShortcut } from '../pure/keyboard.js'
+import * as dialogs from '../views/dialogs.js'
 
 /** @typedef {{theme: "light"|"dark"|null}} Themed */
 /** Where a key went down. @typedef {{target: HTMLElement|null, typing: boolean}} Where */
@@ -75,7 +75,7 @@ export class Frame {
     this.draw()
   }
 
-  /** What the dialog of keys lists. @returns {import("./pure/keyboard.js").KeyList} */
+  /** What the dialog of keys lists. @returns {import("../pure/keyboard.js").KeyList} */
   keys() {
     return []
   }
@@ -84,7 +84,7 @@ export class Frame {
     dialogs.showKeys(this.keys())
   }
 
-  /** @param {import("./pure/keyboard.js").Shared|null} action what a key does on every page @returns {boolean} whether it did anything */
+  /** @param {import("../pure/keyboard.js").Shared|null} action what a key does on every page @returns {boolean} whether it did anything */
   shared(action) {
     if (action === 'theme') this.theme()
     else if (action === 'keys') this.showKeys()

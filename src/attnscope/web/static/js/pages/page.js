@@ -1,25 +1,25 @@
 // What the pages that look at a run share beside the base of all pages: a session, the models on offer, and saving a head.
 
-import * as api from './api.js'
+import * as api from '../api.js'
 import { Base } from './base.js'
-import { part } from './dom.js'
-import { resolve } from './pure/selection.js'
-import { isSite, longName } from './pure/sites.js'
-import { nameOf } from './pure/values.js'
-import { createSession } from './session.js'
-import { mount as mountBadge } from './views/badge.js'
+import { part } from '../dom.js'
+import { resolve } from '../pure/selection.js'
+import { isSite, longName } from '../pure/sites.js'
+import { nameOf } from '../pure/values.js'
+import { createSession } from '../session.js'
+import { mount as mountBadge } from '../views/badge.js'
 
-/** @typedef {import("./types.js").Shared} Shared */
+/** @typedef {import("../types.js").Shared} Shared */
 
 /**
  * @template {Shared} State
  * @extends {Base<State>}
  */
 export class Page extends Base {
-  /** @type {import("./types.js").Model[]} */ models = []
-  /** @type {import("./types.js").Sample|null} */ sample = null
+  /** @type {import("../types.js").Model[]} */ models = []
+  /** @type {import("../types.js").Sample|null} */ sample = null
 
-  /** @param {{parse: (search: string) => State, format: (state: State) => string}} spelling @param {import("./pure/keyboard.js").KeyList} keys */
+  /** @param {{parse: (search: string) => State, format: (state: State) => string}} spelling @param {import("../pure/keyboard.js").KeyList} keys */
   constructor(spelling, keys) {
     super(spelling, keys)
     const { session, start, cancel } = createSession(() => this.draw(), (model) => this.recorded(model))
@@ -29,7 +29,7 @@ export class Page extends Base {
     this.badge = mountBadge(part('badge'))
   }
 
-  /** Whether weight times value is drawn of a site. @param {import("./types.js").Site} site */
+  /** Whether weight times value is drawn of a site. @param {import("../types.js").Site} site */
   ofValues(site) {
     return this.state.values && !site.lengths.why
   }

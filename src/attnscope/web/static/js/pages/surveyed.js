@@ -1,15 +1,15 @@
 // The heads of a survey: their classes, two scores against each other, the table and the chosen head, which all follow one state.
 
-import { part, say } from './dom.js'
-import { placeOf, viewOf } from './pure/heads/address.js'
-import { filtered, nameOf, sorted } from './pure/heads/table.js'
-import { mount as mountClasses } from './views/heads/classes.js'
-import { mount as mountDetail } from './views/heads/detail.js'
-import { mount as mountRows } from './views/heads/rows.js'
-import { mount as mountScatter } from './views/heads/scatter.js'
+import { part, say } from '../dom.js'
+import { placeOf, viewOf } from '../pure/heads/address.js'
+import { filtered, nameOf, sorted } from '../pure/heads/table.js'
+import { mount as mountClasses } from '../views/heads/classes.js'
+import { mount as mountDetail } from '../views/heads/detail.js'
+import { mount as mountRows } from '../views/heads/rows.js'
+import { mount as mountScatter } from '../views/heads/scatter.js'
 
-/** @typedef {import("./pure/heads/address.js").HeadsState} HeadsState */
-/** @typedef {import("./pure/heads/table.js").Survey} Survey @typedef {import("./pure/heads/table.js").Head} Head @typedef {import("./pure/heads/table.js").State} State */
+/** @typedef {import("../pure/heads/address.js").HeadsState} HeadsState */
+/** @typedef {import("../pure/heads/table.js").Survey} Survey @typedef {import("../pure/heads/table.js").Head} Head @typedef {import("../pure/heads/table.js").State} State */
 /** The page they stand on. @typedef {{state: HeadsState, change: (patch: Partial<HeadsState>, kind: string) => void}} On */
 /** What the page alone can do. open: goes to where a head is seen; beside: what stands before its scores. @typedef {{open?: (name: string) => void, beside?: (head: Head, state: State) => HTMLElement|null}} Own */
 

@@ -2,9 +2,9 @@
 
 import { mountBar } from './bar.js'
 import { Frame } from './frame.js'
-import { createHistory } from './history.js'
-import { createStore } from './store.js'
-import { showSave } from './views/save.js'
+import { createHistory } from '../history.js'
+import { createStore } from '../store.js'
+import { showSave } from '../views/save.js'
 
 /** @typedef {import("./frame.js").Themed} Themed */
 
@@ -16,7 +16,7 @@ const SAVE = /** @type {HTMLButtonElement|null} */ (document.getElementById('sav
  * @extends {Frame<State>}
  */
 export class Base extends Frame {
-  /** @param {{parse: (search: string) => State, format: (state: State) => string}} spelling @param {import("./pure/keyboard.js").KeyList} keys */
+  /** @param {{parse: (search: string) => State, format: (state: State) => string}} spelling @param {import("../pure/keyboard.js").KeyList} keys */
   constructor(spelling, keys) {
     super(spelling.parse(location.search))
     this.listed = keys
@@ -51,7 +51,7 @@ export class Base extends Frame {
     if (SAVE) SAVE.disabled = !this.file()
   }
 
-  /** What Save hands out now; null where there is nothing yet. @returns {import("./views/save.js").Saved|null} */
+  /** What Save hands out now; null where there is nothing yet. @returns {import("../views/save.js").Saved|null} */
   file() {
     return null
   }
@@ -66,7 +66,7 @@ export class Base extends Frame {
     return location.href
   }
 
-  /** @param {import("./pure/keyboard.js").Shared|null} action @returns {boolean} */
+  /** @param {import("../pure/keyboard.js").Shared|null} action @returns {boolean} */
   shared(action) {
     if (action !== 'copy') return super.shared(action)
     this.copy()

@@ -1,20 +1,20 @@
 // Tokens, heads and the picture of a run beside one another: what is chosen in one, all three follow.
 
-import { part, say } from './dom.js'
-import { isPaddedRow, isPadding, sidesOf } from './pure/places.js'
-import { headSaying, tokenSaying } from './pure/sayings.js'
-import { chooseToken, turn } from './pure/selection.js'
-import { address, isSite, siteOfGroup } from './pure/sites.js'
-import * as dialogs from './views/dialogs.js'
-import { mount as mountHeads } from './views/heads.js'
-import { createPicture } from './views/picture.js'
-import { mount as mountTokens } from './views/tokens.js'
+import { part, say } from '../dom.js'
+import { isPaddedRow, isPadding, sidesOf } from '../pure/places.js'
+import { headSaying, tokenSaying } from '../pure/sayings.js'
+import { chooseToken, turn } from '../pure/selection.js'
+import { address, isSite, siteOfGroup } from '../pure/sites.js'
+import * as dialogs from '../views/dialogs.js'
+import { mount as mountHeads } from '../views/heads.js'
+import { createPicture } from '../views/picture.js'
+import { mount as mountTokens } from '../views/tokens.js'
 
-/** @typedef {import("./types.js").State} State @typedef {import("./types.js").Result} Result @typedef {import("./types.js").Site} Site */
-/** @typedef {import("./views/picture.js").Seen} Seen @typedef {import("./views/tokens.js").Side} Side */
+/** @typedef {import("../types.js").State} State @typedef {import("../types.js").Result} Result @typedef {import("../types.js").Site} Site */
+/** @typedef {import("../views/picture.js").Seen} Seen @typedef {import("../views/tokens.js").Side} Side */
 /**
  * The page they stand on.
- * @typedef {{state: State, look: import("./look.js").Look, draw: () => void, result: () => Result, selection: () => import("./pure/selection.js").Selection,
+ * @typedef {{state: State, look: import("../look.js").Look, draw: () => void, result: () => Result, selection: () => import("../pure/selection.js").Selection,
  *   change: (patch: Partial<State>, kind: string) => void}} On
  */
 /** What the page alone can do. @typedef {{words?: (words: State["words"]) => void, offer: (text: string) => void, again: () => void, cancel: () => void}} Own */
@@ -54,14 +54,14 @@ class Looking {
     else this.page.change(chooseToken({ i, j }, this.page.state.way, token, isSite(at) && at.causal), 'token')
   }
 
-  /** @param {import("./types.js").Group} group */
+  /** @param {import("../types.js").Group} group */
   chooseGroup(group) {
     const { at, head } = this.page.selection()
     const site = siteOfGroup(group, at?.layer ?? 0, this.page.result())
     if (site) this.page.change({ ...address(site, this.page.result()), head: Math.min(head, site.heads - 1), i: null, j: null }, 'head')
   }
 
-  /** @param {import("./types.js").Way} way */
+  /** @param {import("../types.js").Way} way */
   turn(way) {
     const now = this.page.state.way
     if (way === now) return
@@ -71,7 +71,7 @@ class Looking {
     this.page.change(same ? turn(this.page.selection(), now) : { way }, 'way')
   }
 
-  /** @param {import("./pure/sites.js").Row} row @param {number} head */
+  /** @param {import("../pure/sites.js").Row} row @param {number} head */
   chooseHead(row, head) {
     this.unsaid = 'head'
     const place = row.kind === 'site' ? { ...address(row.site, this.page.result()), head: Math.min(head, row.site.heads - 1) } : { layer: row.missing.layer, site: null, head }
@@ -113,7 +113,7 @@ class Looking {
     if (data) dialogs.showTable(data)
   }
 
-  /** @param {Exclude<import("./pure/keyboard.js").Action, "run"|"text"|"words">} action */
+  /** @param {Exclude<import("../pure/keyboard.js").Action, "run"|"text"|"words">} action */
   act(action) {
     const { state } = this.page
     if (action === 'way') this.turn(state.way === 'at' ? 'by' : 'at')
