@@ -8,5 +8,5 @@ The pages, in static: a page is NAME.html, its style css/NAME.css, its code js/p
     js/views, js/kit     what is drawn: mount(el, on) gives update(data); kit is for the chapters of the lesson
     js/chapters          the chapters of the lesson, each loaded when it is first shown; lesson is their source
     js/pure              what needs no document, and is tested under node
-    js                   what stands between server, browser and page: api, jobs, stores of numbers, the address
+    js                   what stands between server, browser and page: api, jobs, numbers, the address
 """
