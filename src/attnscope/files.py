@@ -77,10 +77,10 @@ def _is_at(path: Path, file: IO[bytes]) -> bool:
         return False
 
 
-def home_made(given: str, kind: type[AttnscopeError]) -> Path:
+def home_made(given: str | Path, kind: type[AttnscopeError]) -> Path:
     """The path that was given, ~ being the home folder. Raises an error of that kind where there is none."""
-    if "\0" in given:
-        raise kind(f"The path {given!r:.80} holds a NUL", wanted="A path without one")
+    if "\0" in str(given):
+        raise kind(f"The path {str(given)!r:.80} holds a NUL", wanted="A path without one")
     try:
         return Path(given).expanduser()
     except RuntimeError:

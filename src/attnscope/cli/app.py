@@ -114,9 +114,10 @@ def _parted(given: tuple[str, ...]) -> tuple[list[str], list[Path]]:
 def _looks(given: str) -> list[Look]:
     """Return the looks of a recording's folder, called by the folder's own name."""
     from attnscope.errors import BrokenRecording
+    from attnscope.files import home_made
     from attnscope.models import open_recording
 
-    folder = Path(given).expanduser()
+    folder = home_made(given, BrokenRecording)
     if (folder / "config.json").is_file():
         raise BrokenRecording(
             f"{given} is a model's folder", wanted="A saved recording", hint=f"attnscope app --model {given}"

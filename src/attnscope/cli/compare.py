@@ -10,7 +10,7 @@ import click
 
 from attnscope.cli.forms import counted, form_options
 from attnscope.cli.progress import line
-from attnscope.cli.sites import recording_options, site_of
+from attnscope.cli.sites import open_run, recording_options, site_of
 from attnscope.cli.texts import once
 
 if TYPE_CHECKING:
@@ -87,18 +87,15 @@ def command(
     if site is not None and out is None:
         raise click.UsageError("--site and --head want -o FILE, a picture in .png or .svg.")
     named = [_pair(given) for given in pairs] or None
-    if "" in (a, b):
-        raise click.UsageError("A folder's name is empty; the folder of a saved recording is wanted.")
 
     from attnscope.comparison.compare import compared
-    from attnscope.comparison.side import side_of
     from attnscope.errors import RecordingError
     from attnscope.files import place_of
 
     path = None if out is None else place_of(out, RecordingError)
     sides = (
-        side_of(a, run, batch),
-        side_of(b, run if run_b is None else run_b, batch if batch_b is None else batch_b),
+        _side(a, run, batch),
+        _side(b, run if run_b is None else run_b, batch if batch_b is None else batch_b),
     )
     if site is not None and head is not None and path is not None:
         _draw(sides, align, named, site, head, path, scale)
@@ -111,6 +108,13 @@ def command(
     else:
         _print(found, (a, b), by, number)
     _left_out(found)
+
+
+def _side(folder: str, run: int | None, batch: int) -> Side:
+    from attnscope.comparison.side import side_of
+
+    recording, of_run = open_run(folder, run, batch)
+    return side_of(recording, of_run.index, batch)
 
 
 def _form(out: str | None, *, drawn: bool) -> str:

@@ -56,9 +56,14 @@ def command(
     for name, given in (("cols", cols), ("limit", limit)):
         if given is not None and (form == "html") != (name == "limit"):
             raise click.UsageError(f"--{name} does not go with .{form}.")
+    from attnscope.cli.rows import check_head
+
     opened, of_run = open_run(recording, run, batch)
     chosen = None if site is None else site_of(of_run, site)
     sites = of_run.sites if chosen is None else [chosen]
+    if head is not None:
+        for one in sites:
+            check_head(one, head)
     down = None if rows is None else stretch(rows, max(one.tq for one in sites), "rows")
     across = None if cols is None else stretch(cols, max(one.tk for one in sites), "cols")
 

@@ -95,12 +95,14 @@ def _check_score(name: str | None) -> None:
 
 
 def _opened(model: str, dtype: str | None, attention: str | None) -> Subject | Recording:
+    from attnscope.errors import RecordingError
+    from attnscope.files import home_made
     from attnscope.measure.survey import is_recording
     from attnscope.models import open_model
     from attnscope.recording import load
 
     if is_recording(model):
-        return load(Path(model).expanduser())
+        return load(home_made(model, RecordingError))
     return open_model(model, dtype=dtype, attention=attention)
 
 

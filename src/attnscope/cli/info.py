@@ -26,9 +26,11 @@ def command(recording: str, *, quick: bool, as_json: bool) -> None:
     """
     if recording == "":
         raise click.UsageError("FOLDER is empty; the folder of a saved recording is wanted.")
+    from attnscope.errors import RecordingError
+    from attnscope.files import home_made
     from attnscope.recording import load
 
-    folder = Path(recording).expanduser()
+    folder = home_made(recording, RecordingError)
     facts = recording_facts(load(folder, verify=not quick), folder)
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))

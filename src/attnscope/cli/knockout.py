@@ -82,10 +82,13 @@ def command(
     if given is None:
         raise click.UsageError("A text is wanted: --text T or --file FILE.")
     from attnscope.cli.tables import echo_json, print_tables
+    from attnscope.errors import ShapeError
     from attnscope.knocking import Cut
     from attnscope.knocking.of_text import bench_of, told_of
     from attnscope.models import open_model
 
+    if head < 0:
+        raise ShapeError(f"There is no head {head}", wanted="Heads are counted from 0")
     cut = Cut(int(site) if site.isdecimal() and len(site) < 8 else site, head, rows, cols, how)
     subject = open_model(model, dtype=dtype, attention=attention)
     found = bench_of(subject, given, progress=line()).without(cut)

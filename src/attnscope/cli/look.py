@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -83,9 +82,11 @@ def command(
         raise click.UsageError("A text is wanted: --text T or --file FILE.")
     from attnscope.cli import printing, rows
     from attnscope.cli.record import say_replaced
+    from attnscope.errors import RecordingError
+    from attnscope.files import home_made
     from attnscope.recording.writing import check_place
 
-    folder = None if save is None else Path(save).expanduser()
+    folder = None if save is None else home_made(save, RecordingError)
     if folder is not None:
         check_place(folder)
         say_replaced(folder)

@@ -112,10 +112,12 @@ def command(
     _check_together(target, generate, temperature, seed)
     if target is not None and len(given) > 1:
         raise click.UsageError("--target goes with a single text.")
+    from attnscope.errors import RecordingError
+    from attnscope.files import home_made
     from attnscope.models import Kept, Writing, open_model, record_text, record_texts
     from attnscope.recording.writing import check_place
 
-    folder = Path(out).expanduser()
+    folder = home_made(out, RecordingError)
     check_place(folder)
     say_replaced(folder)
     subject = open_model(model, dtype=dtype, attention=attention)

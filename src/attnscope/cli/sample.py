@@ -13,7 +13,7 @@ from attnscope.cli.forms import seed_option
     "--prompt", default="\n", show_default="a newline", metavar="T", help="What the text begins with."
 )
 @click.option(
-    "--length", type=click.IntRange(min=0), default=400, show_default=True, metavar="N", help="In characters."
+    "--length", type=click.IntRange(min=1), default=400, show_default=True, metavar="N", help="In characters."
 )
 @click.option(
     "--temperature",

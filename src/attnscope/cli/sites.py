@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,11 +25,12 @@ def recording_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def open_run(folder: str, run: int | None, batch: int) -> tuple[Recording, Run]:
     """Return a saved recording and one of its runs. Raises BrokenRecording, RecordingError."""
+    from attnscope.files import home_made
     from attnscope.recording import load
 
     if folder == "":
         raise click.UsageError("FOLDER is empty; the folder of a saved recording is wanted.")
-    recording = load(Path(folder).expanduser())
+    recording = load(home_made(folder, RecordingError))
     if not recording.runs or not any(one.sites for one in recording.runs):
         raise RecordingError(f"{folder} is a recording without a call of attention")
     at = len(recording.runs) - 1 if run is None else run

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -73,7 +72,7 @@ def read_text(text: str | None, file: str | None) -> str | None:
     elif file == "-":
         found, name = _decoded(_read_stdin(), "Standard input"), "Standard input"
     else:
-        found, name = _decoded(_read(Path(file).expanduser()), file), file
+        found, name = _decoded(_read(file), file), file
     if found == "":
         raise EmptyText(f"{name} is empty", wanted="At least one character is wanted")
     return found
@@ -98,7 +97,10 @@ def read_texts(text: tuple[str, ...], file: str | None, texts: str | None) -> li
     return [] if one is None else [one]
 
 
-def _read(path: Path) -> bytes:
+def _read(file: str) -> bytes:
+    from attnscope.files import home_made
+
+    path = home_made(file, TextError)
     try:
         return path.read_bytes()
     except OSError as error:

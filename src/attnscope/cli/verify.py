@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,10 +27,12 @@ def command(recording: str, *, as_json: bool) -> int:
     """
     if recording == "":
         raise click.UsageError("FOLDER is empty; the folder of a saved recording is wanted.")
+    from attnscope.errors import RecordingError
+    from attnscope.files import home_made
     from attnscope.recording import verify
 
     with _bar() as progress:
-        found = verify(Path(recording).expanduser(), progress=progress)
+        found = verify(home_made(recording, RecordingError), progress=progress)
     if as_json:
         click.echo(json.dumps(_facts(found), ensure_ascii=False, indent=1))
     else:

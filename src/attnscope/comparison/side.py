@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import RecordingError
+from attnscope.files import home_made
 from attnscope.models.axes import axis_of
 from attnscope.recording import Recording, Run, Site, load
 from attnscope.recording.asked import index_of
@@ -71,7 +72,7 @@ def side_of(given: Recording | str | Path, run: int | None, batch: int) -> Side:
 
     Raises BrokenRecording, RecordingError for a run or a text that is not there, ShapeError.
     """
-    recording = given if isinstance(given, Recording) else load(Path(given).expanduser())
+    recording = given if isinstance(given, Recording) else load(home_made(given, RecordingError))
     if not any(one.sites for one in recording.runs):
         raise RecordingError("A recording without a call of attention", wanted="One call or more in each")
     at = len(recording.runs) - 1 if run is None else index_of(run, len(recording.runs), "run")

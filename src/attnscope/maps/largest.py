@@ -85,6 +85,7 @@ def largest_cells(pyramid: Pyramid, n: int = 20, *, skip_first: bool = False, ne
         raise RecordingError(
             f"near={near}", wanted="0 or more, and 0 in cross attention, whose rows and columns are apart"
         )
+    near = min(near, 2**62)  # past any distance, and within what a tensor holds
     left = _Left(pyramid.head, _first_key(pyramid) if skip_first else None, near)
     clean = _top_pixels(pyramid, n, left)
     found = _largest(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from attnscope.errors import AttnscopeError
-from attnscope.files import reading
+from attnscope.files import home_made, reading
 from attnscope.measure.classes import Measured, classes_of
 from attnscope.measure.scores import NAMES
 from attnscope.measure.table import PARTS, HeadRow, HeadTable, TextRead
@@ -29,7 +29,7 @@ def read_table(path: str | Path) -> HeadTable:
     Parquet does not tell what each text gave, nor why a score has no value. Raises AttnscopeError for
     another file, for one that is not whole, and without pyarrow (Parquet).
     """
-    path = Path(path).expanduser()
+    path = home_made(path, AttnscopeError)
     form = path.suffix.lower()
     if form not in FORMS:
         raise AttnscopeError(f"{path.name} is no name of a survey", wanted="A name in .json or .parquet")

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from attnscope.errors import AttnscopeError
+from attnscope.files import home_made
 from attnscope.measure.folder import Finished, open_folder
 from attnscope.measure.found import OfText, of_json
 from attnscope.measure.plan import DRAWS, Given, Job, jobs_of
@@ -74,7 +75,7 @@ def _survey(
 ) -> HeadTable:
     kept = None
     if folder is not None:
-        kept = open_folder(Path(folder).expanduser(), _identity(subject, jobs, seed))
+        kept = open_folder(home_made(folder, AttnscopeError), _identity(subject, jobs, seed))
     with ranks() as group:
         own = []
         for at in group.own(len(jobs)):
@@ -107,13 +108,13 @@ def _opened(model: Any, tokenizer: Any) -> Subject | Recording:
             wanted="A torch.nn.Module, a recording, or the name of a model or folder",
         )
     if is_recording(model):
-        return load(Path(model).expanduser())
+        return load(home_made(model, AttnscopeError))
     return open_model(str(model))
 
 
 def is_recording(name: str | Path) -> bool:
     """Whether a folder holds a recording."""
-    return (Path(name).expanduser() / "manifest.json").is_file()
+    return (home_made(name, AttnscopeError) / "manifest.json").is_file()
 
 
 def _about(model: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from attnscope.errors import AttnscopeError
+from attnscope.files import home_made
 from attnscope.measure.classes import Measured, classes_of
 from attnscope.measure.found import Numbers, OfSite, OfText
 from attnscope.measure.scores import NAMES, SCORE, TextKind
@@ -96,7 +97,7 @@ class HeadTable:
         """Write the table as .csv, .json or .parquet, by its name. Raises AttnscopeError."""
         from attnscope.measure.files import save_table
 
-        return save_table(self, Path(path).expanduser())
+        return save_table(self, home_made(path, AttnscopeError))
 
     def to_pandas(self) -> Any:
         """The table as a pandas DataFrame, a row for each head. Raises AttnscopeError without pandas."""

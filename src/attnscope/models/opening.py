@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
 from attnscope.errors import DtypeError, MissingModel, ModelError
+from attnscope.files import home_made
 from attnscope.models.folders import SHIPPED_HINT, check_folder, gguf_of, read_config
 from attnscope.models.hub import find_on_hub, is_hub_id
 from attnscope.models.huggingface import open_huggingface
@@ -29,7 +28,7 @@ def open_model(name: str, *, dtype: torch.dtype | str | None = None, attention: 
     if name in SHIPPED:
         _check_attention(name, attention)
         return open_shipped(name, dtype=wanted)
-    folder = Path(name).expanduser()
+    folder = home_made(name, ModelError)
     if not folder.exists() and is_hub_id(name):
         return open_huggingface(find_on_hub(name), name=name, label=name, dtype=wanted, attention=attention)
     check_folder(folder)

@@ -30,8 +30,8 @@ class Writing:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.length < 1:
-            raise ModelError(f"A length of {self.length} tokens", wanted="1 or more")
+        if not 1 <= self.length < 2**31:
+            raise ModelError(f"A length of {self.length} tokens", wanted="1 to 2**31 - 1")
         if not math.isfinite(self.temperature) or self.temperature < 0:
             raise ModelError(f"A temperature of {self.temperature}", wanted="0 or more; 1 is the model's own")
         if not 0 <= self.seed < 2**63:
