@@ -11,14 +11,14 @@ from torch import nn
 
 from attnscope.listen.call import CannotShowError
 from attnscope.listen.folds import Fold
-from attnscope.listen.layout import Layout, Lengths, head_counts, layout_of, of_each_position
+from attnscope.listen.layout import Layout, Lengths, head_counts, layout_of, of_each_position, shapes_in
 
 
 def handed(*shapes: tuple[int, ...], ids: tuple[int, ...] | None = None) -> Lengths:
     lengths = Lengths()
-    lengths.see([torch.zeros(shape) for shape in shapes])
+    lengths.see(shapes_in([torch.zeros(shape) for shape in shapes]))
     if ids is not None:
-        lengths.see([torch.zeros(ids, dtype=torch.long), None, "not a tensor"])
+        lengths.see(shapes_in([torch.zeros(ids, dtype=torch.long), None, "not a tensor"]))
     return lengths
 
 

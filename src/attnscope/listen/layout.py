@@ -12,6 +12,7 @@ from itertools import accumulate
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from attnscope.listen.call import CannotShowError
@@ -46,6 +47,22 @@ class Layout(NamedTuple):
         return x.reshape(self.b, self.h, *x.shape[1:])
 
 
+class Handed(NamedTuple):
+    """The shape of a tensor that a module was handed. floating: it holds no whole numbers."""
+
+    shape: tuple[int, ...]
+    floating: bool
+
+
+def shapes_in(values: Iterable[Any]) -> list[Handed]:
+    """The shapes of the tensors among these values, nested ones left out. No mode hears that they are asked
+    for: in a step of a generation, half of all that a mode hears would be this.
+    """
+    with torch._C.DisableTorchFunction():
+        tensors = [value for value in values if isinstance(value, Tensor) and not value.is_nested]
+        return [Handed(tuple(x.shape), x.is_floating_point()) for x in tensors]
+
+
 @dataclass(eq=False)
 class Lengths:
     """What is known of the positions that a running module works on, from the tensors it was handed.
@@ -58,14 +75,11 @@ class Lengths:
     turned: set[tuple[int, int]] = field(default_factory=set)
     grown: set[int] = field(default_factory=set)
 
-    def see(self, values: Iterable[Any]) -> None:
+    def see(self, shapes: Iterable[Handed]) -> None:
         """Takes note of tensors (b, t, width), (b, heads, t, width), images, ids (b, t), or (t, width)."""
-        for value in values:
-            if not isinstance(value, Tensor) or value.is_nested:
-                continue
-            shape = tuple(value.shape)
+        for shape, floating in shapes:
             if len(shape) == 2:
-                self.given.add((1, shape[0]) if value.is_floating_point() else (shape[0], shape[1]))
+                self.given.add((1, shape[0]) if floating else (shape[0], shape[1]))
             elif len(shape) == 3:
                 self.given.add((shape[0], shape[1]))
                 self.turned.add((shape[1], shape[0]))

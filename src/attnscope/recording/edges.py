@@ -67,6 +67,11 @@ class Edges:
         for strip, edge in ((self._lo, lo), (self._hi, hi)):
             strip.append(_fitted(edge, self._shape))
 
+    def rows(self, rows: slice) -> tuple[Tensor, Tensor]:
+        """The ends (b|1 h|1 r s) int64 of the spans of these rows, in columns of the site."""
+        lo, hi = (strip.whole()[:, :, rows].long() for strip in (self._lo, self._hi))
+        return lo, hi
+
     def cut(self, size: int) -> None:
         """Keeps the first `size` rows."""
         self._lo.cut(size)

@@ -108,7 +108,7 @@ class Growing:
             tensor = piece.tensors[name]
             self._add(name, tensor[:, :, new] if name in ("k", "v") else tensor)
         if waits:
-            self.pending.append(piece, row, place.first)
+            self.pending.append(piece, row)
         else:
             self._walked(row, piece.normaliser, piece.parts)
         if not waits and any(part.summary is not None for part in piece.parts):
@@ -167,7 +167,8 @@ class Growing:
             return
         row, stop = self.pending.start, self.pending.start + self.pending.rows
         k, v = self._held["k"].whole(), self._held["v"].whole()
-        normaliser, certificate = self.pending.walked(k, v, self.scoring)
+        sight = self.edges.rows(slice(row, stop))
+        normaliser, certificate = self.pending.walked(k, v, sight, self.scoring)
         self._walked(row, normaliser, [Part(slice(0, stop - row), certificate)])
 
     def _add(self, name: str, x: Tensor) -> None:

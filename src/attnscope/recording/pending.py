@@ -4,13 +4,12 @@ row of a step costs nearly as much as one over sixty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from attnscope.core.arithmetic import Arithmetic
 from attnscope.core.certificate import Certificate, certify
@@ -19,22 +18,13 @@ from attnscope.core.masks import spans
 from attnscope.core.scoring import Scoring
 from attnscope.core.tile import Normaliser
 from attnscope.recording.piece import Piece
+from attnscope.recording.strips import MemoryStrip
 
 FEW = 16
 """Rows of a call: past this it is worth a walk of its own."""
 
 MOST = 64
 """Rows that are walked together; each holds its q and out until then."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """q, out: (b h r ..) copies.   lo, hi: (b|1 h|1 r s), in columns of the site."""
-
-    q: Tensor
-    out: Tensor
-    lo: Tensor
-    hi: Tensor
 
 
 class _How(NamedTuple):
@@ -47,11 +37,18 @@ class _How(NamedTuple):
 
 @dataclass(eq=False)
 class Pending:
-    """Calls in order, the first of which begins at row `start` of the site."""
+    """Calls in order, the first of which begins at row `start` of the site. What they may see is not held:
+    their site knows it.
+
+    Nothing of a step is kept in memory of its own: among the caches of the model, each a little longer than
+    the last, it would lie where the next one has no room, and memory would grow by a cache with every step.
+    """
 
     start: int = 0
     rows: int = 0
-    _steps: list[_Step] = field(default_factory=list, repr=False)
+    _q: MemoryStrip = field(default_factory=MemoryStrip, repr=False)
+    _out: MemoryStrip = field(default_factory=MemoryStrip, repr=False)
+    _steps: list[int] = field(default_factory=list, repr=False)  # rows of each
     _how: _How | None = field(default=None, repr=False)
 
     @property
@@ -70,51 +67,50 @@ class Pending:
         """Whether a call is of the same arithmetic as those that are held."""
         return self._how is None or self._how.arithmetic == piece.scoring.arithmetic
 
-    def append(self, piece: Piece, row: int, first: int) -> None:
-        """Adds a call whose row 0 is row `row` of the site, and whose column 0 is its column `first`."""
-        seen = piece.spans
-        if seen is None:
+    def append(self, piece: Piece, row: int) -> None:
+        """Adds a call whose row 0 is row `row` of the site."""
+        if piece.spans is None:
             raise ValueError("a call whose sight needs bits came")
         if self._how is None:
             route = piece.facts["route"].rsplit("/", 1)[-1]
             self.start, self._how = row, _How(piece.scoring.arithmetic, route, piece.evening)
-        q, out = (piece.tensors[name].detach().clone() for name in ("q", "out"))
-        self._steps.append(_Step(q, out, seen.lo + first, seen.hi + first))
+        for name, strip in (("q", self._q), ("out", self._out)):
+            strip.append(piece.tensors[name])
+        self._steps.append(piece.rows)
         self.rows += piece.rows
 
     def can_cut(self, row: int) -> bool:
         """Whether the site's rows from `row` on can be taken off again, where they begin among these."""
-        ends, at = {self.start}, self.start
-        for step in self._steps:
-            at += step.q.shape[2]
-            ends.add(at)
-        return row in ends or row > at
+        if row >= self.start + self.rows:
+            return True
+        return row in accumulate(self._steps, initial=self.start)
 
     def cut(self, row: int) -> None:
         """Forgets the site's rows from `row` on."""
         while self._steps and self.start + self.rows > row:
-            self.rows -= self._steps.pop().q.shape[2]
+            self.rows -= self._steps.pop()
         if not self._steps:
-            self._how = None
+            self._let_go()
+        elif self.rows < self._q.size:
+            self._q.cut(self.rows)
+            self._out.cut(self.rows)
 
-    def walked(self, k: Tensor, v: Tensor, scoring: Scoring) -> tuple[Normaliser, Certificate]:
+    def walked(
+        self, k: Tensor, v: Tensor, sight: tuple[Tensor, Tensor], scoring: Scoring
+    ) -> tuple[Normaliser, Certificate]:
         """Normaliser and certificate of all rows, from the site's keys and values; nothing is held any more.
-        scoring: of the site, whose mask is not asked.
+        sight: the ends (b|1 h|1 r s) of what these rows may see, in columns of the site.   scoring: of the
+        site, whose mask is not asked.
         """
-        how, steps = self._how, self._steps
+        how, q, out = self._how, self._q.whole(), self._out.whole()
         if how is None:
             raise ValueError("nothing is held")
-        self.rows, self._steps, self._how = 0, [], None
-        lo, hi = (_joined([getattr(step, edge) for step in steps]) for edge in ("lo", "hi"))
-        q, out = (torch.cat([getattr(step, name) for step in steps], dim=2) for name in ("q", "out"))
-        own = replace(scoring, mask=spans(lo, hi), bias=None, offset=0, arithmetic=how.arithmetic)
+        self._let_go()
+        own = replace(scoring, mask=spans(*sight), bias=None, offset=0, arithmetic=how.arithmetic)
         with torch.no_grad(), torch.autocast(q.device.type, enabled=False):
             rows = normaliser_of(own.bind(q, k))
             return rows, certify(q, k, v, out, own, rows, route=how.route, evening=how.evening)
 
-
-def _joined(edges: Sequence[Tensor]) -> Tensor:
-    """Edges of calls, in order, as one (b|1 h|1 r s); spans that are added are empty."""
-    b, h, s = (max(edge.shape[axis] for edge in edges) for axis in (0, 1, 3))
-    wide = [pad(edge, (0, s - edge.shape[3])).expand(b, h, -1, -1) for edge in edges]
-    return torch.cat(wide, dim=2)
+    def _let_go(self) -> None:
+        self.rows, self._steps, self._how = 0, [], None
+        self._q, self._out = MemoryStrip(), MemoryStrip()

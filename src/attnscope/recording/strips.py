@@ -100,26 +100,37 @@ class MemoryStrip:
 
 @dataclass(eq=False)
 class FileStrip:
-    """In a plain file, row after row: (t b h ..). It is opened for each step, so that a long list of layers
-    does not exhaust the open files.
+    """In a plain file, row after row: (t b h ..). It is opened for each write, so that a long list of layers
+    does not exhaust the open files; the rows of single steps are written ROOM at a time.
     """
 
     path: Path
     size: int = 0
     _shape: tuple[int, ...] = ()  # of one row: (b h ..)
     _dtype: torch.dtype = torch.float32
+    _room: Tensor | None = field(default=None, repr=False)  # of rows that wait, (ROOM b h ..)
+    _waiting: int = 0
 
     def append(self, x: Tensor) -> None:
-        """Writes the rows at the end of the file."""
+        """Writes the rows at the end of the file, now or with those that follow."""
         rows = x.detach().movedim(2, 0)
         self._shape, self._dtype = tuple(rows.shape[1:]), x.dtype
-        with self.path.open("ab") as file:
-            file.write(bytes_of(rows))
-        self.size += x.shape[2]
+        self.size += len(rows)
+        if self._waiting + len(rows) > ROOM:
+            self._write()
+        if len(rows) > ROOM:
+            with self.path.open("ab") as file:
+                file.write(bytes_of(rows))
+            return
+        if self._room is None:
+            self._room = torch.empty(ROOM, *self._shape, dtype=x.dtype)
+        self._room[self._waiting : self._waiting + len(rows)] = rows
+        self._waiting += len(rows)
 
     def cut(self, size: int) -> None:
         """Shortens the file."""
         if size < self.size:
+            self._write()
             with self.path.open("r+b") as file:
                 file.truncate(size * self._row)
             self.size = size
@@ -135,6 +146,7 @@ class FileStrip:
 
     def whole(self) -> Tensor:
         """All of it, mapped into memory; the file must stay as it is while this is in use."""
+        self._write()
         if not self.size:
             return torch.empty(0, *self._shape, dtype=self._dtype).movedim(0, 2)
         count = self.size * self._row // self._dtype.itemsize
@@ -144,7 +156,14 @@ class FileStrip:
     def drop(self) -> None:
         """Removes the file."""
         self.path.unlink(missing_ok=True)
-        self.size = 0
+        self._room, self._waiting, self.size = None, 0, 0
+
+    def _write(self) -> None:
+        """Writes the rows that wait. The file is there afterwards, be it empty."""
+        with self.path.open("ab") as file:
+            if self._room is not None:
+                file.write(bytes_of(self._room[: self._waiting]))
+        self._waiting = 0
 
     @property
     def _row(self) -> int:

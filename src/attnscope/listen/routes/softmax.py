@@ -22,7 +22,14 @@ from attnscope.listen.ears import looking, taps, tell
 from attnscope.listen.folds import as_many, fold_of, heads_may_be_first, passed_on, put_together
 from attnscope.listen.following import Grid, multiplied, passing
 from attnscope.listen.frames import Frame, here
-from attnscope.listen.layout import Layout, layout_of, lies_by_feature, of_each_position, of_features
+from attnscope.listen.layout import (
+    Layout,
+    layout_of,
+    lies_by_feature,
+    of_each_position,
+    of_features,
+    shapes_in,
+)
 from attnscope.listen.likeness import along
 from attnscope.listen.products import PRODUCTS, Mixed, mixed, operands
 from attnscope.listen.projecting import Output
@@ -111,15 +118,19 @@ def written(inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 def entered(frame: Frame, given: Sequence[Any]) -> None:
     """A module starts: what it was handed says on which lengths it works, and its parent too."""
     with looking(frame):
-        frame.noted.handed.see(given)
-        frame.noted.lengths.see(given)
-        if here.top is not None:
-            here.top.noted.lengths.see(given)
+        shapes, around = shapes_in(given), here.top
+        frame.noted.handed.see(shapes)
+        frame.noted.lengths.see(shapes)
+        if around is not None:
+            around.noted.lengths.see(shapes)
         frame.noted.lengths.grown |= frame.session.lengths.get(frame.name, set())
 
 
 def left(frame: Frame) -> None:
     """A module ends: what it mixed becomes sites, or a reason; what it did not is its parent's to mix."""
+    noted = frame.noted
+    if not (here.grids or noted.made or noted.foreign or noted.pieces):
+        return
     ready: list[tuple[Frame, Summed]] = []
     with looking(frame):
         _handed_up(frame)
