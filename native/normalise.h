@@ -9,10 +9,19 @@ namespace {
 inline double rise(const float* scores, float& peak) {
   V most = load(scores);
   for (int c = LANES; c < PANEL; c += LANES) most = larger(most, load(scores + c));
+  if (!any_above(most, all(peak))) return 1.0;
   const float here = largest(most), old = peak;
   if (!(here > old)) return 1.0;
   peak = here;
   return old == -__builtin_inff() ? 0.0 : __builtin_exp((double)old - here);
+}
+
+// Adds the sums of each of `count` vectors, TILE at most.
+inline void add_sums(const V (&parts)[TILE + 2], int64_t count, double* totals) {
+  float sums[TILE + 2];
+  sums_of(parts[0], parts[1], parts[2], parts[3], sums);
+  sums_of(parts[4], parts[5], parts[6], parts[7], sums + 4);
+  for (int64_t n = 0; n < count; n++) totals[n] += sums[n];
 }
 
 struct Normalise {
@@ -26,8 +35,13 @@ struct Normalise {
   int64_t kept;
 
   void take(const float*, int64_t, const uint64_t* seen, int64_t begin, int64_t stop) {
+    V sums[TILE + 2];
+    clear(sums);
     for (int64_t r = begin; r < stop; r++)
-      if (seen[r]) row(r, room.scores + r * PANEL);
+      if (seen[r] && !at_peak) total[r] *= rise(room.scores + r * PANEL, peak[r]);
+    for (int64_t r = begin; r < stop; r++)
+      if (seen[r]) sums[r - begin] = row(r, room.scores + r * PANEL);
+    add_sums(sums, stop - begin, total + begin);
   }
 
   void after(const float* packed, int64_t first, const uint64_t* seen) {
@@ -39,17 +53,23 @@ struct Normalise {
     room.scores += count * PANEL;
   }
 
-  void row(int64_t r, const float* scores) {
-    const float none = -__builtin_inff();
-    if (!at_peak) total[r] *= rise(scores, peak[r]);
-    const V top = all(peak[r] == none ? 0.0f : peak[r]);
+  V row(int64_t r, const float* scores) const {
+    const V top = all(peak[r] == -__builtin_inff() ? 0.0f : peak[r]);
     V sums{};
+    if (!peaks_only && !at_peak) {
+#pragma GCC unroll 4
+      for (int c = 0; c < PANEL; c += LANES) {
+        V gone = load(scores + c) - top;
+        sums += exponential(gone);
+      }
+      return sums;
+    }
     for (int c = 0; c < PANEL; c += LANES) {
       V gone = load(scores + c) - top;
       if (at_peak) gone = rounded(gone, call.rounding.subtracted);
       sums += peaks_only ? gone - gone : exponential(gone);  // NaN where there is one
     }
-    total[r] += sum(sums);
+    return sums;
   }
 };
 

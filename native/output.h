@@ -64,7 +64,15 @@ struct Output {
   bool wild[TALL];  // rows that see a value that is no finite number
 
   void take(const float*, int64_t, const uint64_t* seen, int64_t begin, int64_t stop) {
-    for (int64_t r = begin; r < stop; r++) row(r, seen[r]);
+    V sums[TILE + 2];
+    clear(sums);
+    for (int64_t r = begin; r < stop; r++) {
+      const double faded = seen[r] && !known ? rise(room.scores + r * PANEL, peak[r]) : 1.0;
+      fade[r] = (float)faded;
+      total[r] *= faded;
+    }
+    for (int64_t r = begin; r < stop; r++) sums[r - begin] = row(r, seen[r]);
+    add_sums(sums, stop - begin, total + begin);
   }
 
   void after(const float* packed, int64_t first, const uint64_t* seen) {
@@ -77,26 +85,26 @@ struct Output {
       for (uint64_t own = seen[r] & none; own; own &= own - 1) show(r, first + __builtin_ctzll(own));
   }
 
-  // From a row's scores to its weights, in their place: final ones, or relative to the peak so far.
-  void row(int64_t r, uint64_t seen) {
+  // From a row's scores to its weights, in their place: final ones, or relative to the peak so far; returns the sums
+  // of these.
+  V row(int64_t r, uint64_t seen) {
     float* scores = room.scores + r * PANEL;
-    fade[r] = 1.0f;
+    V sums{};
     if (!seen) {
       for (int c = 0; c < PANEL; c += LANES) store(scores + c, V{});
-      return;
+    } else if (known) {
+      weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen, scores);
+    } else {
+      const V top = all(peak[r] == -__builtin_inff() ? 0.0f : peak[r]);
+#pragma GCC unroll 4
+      for (int c = 0; c < PANEL; c += LANES) {
+        V gone = load(scores + c) - top;
+        const V weight = exponential(gone);
+        sums += weight;
+        store(scores + c, weight);
+      }
     }
-    if (known) return weigh(call, scores, call.peak[out + r], call.logsum[out + r], seen, scores);
-    const double faded = rise(scores, peak[r]);
-    fade[r] = (float)faded;
-    const V top = all(peak[r] == -__builtin_inff() ? 0.0f : peak[r]);
-    V sums{};
-    for (int c = 0; c < PANEL; c += LANES) {
-      V gone = load(scores + c) - top;
-      const V weight = exponential(gone);
-      sums += weight;
-      store(scores + c, weight);
-    }
-    total[r] = total[r] * faded + sum(sums);
+    return sums;
   }
 
   // Columns of values stay in the nearest cache while all tiles of rows go by.

@@ -213,15 +213,21 @@ void pack(const Call& call, int64_t b, int64_t hk, int64_t panel, int64_t stop, 
 
 // The rows of a group: blocks of TILE rows, d x TILE each, 0 past the last row.
 void pack_rows(const Call& call, const Where& at, float* into) {
-  const int64_t* stride = call.q.stride;
-  const int64_t whole = (at.count + TILE - 1) / TILE * TILE;
+  const bool plain = call.q.kind == FLOAT32 && !call.rounding.q_first && !call.rounding.inputs;
+  const int64_t whole = (at.count + TILE - 1) / TILE * TILE, *stride = call.q.stride, step = stride[3];
   for (int64_t r = 0; r < whole; r++) {
     float* row = into + r / TILE * TILE * call.d + r % TILE;
+    if (r >= at.count) {
+      for (int64_t p = 0; p < call.d; p++) row[p * TILE] = 0.0f;
+      continue;
+    }
     const int64_t from = at.b * stride[0] + at.head_of(r) * stride[1] + at.row_of(r) * stride[2];
-    for (int64_t p = 0; p < call.d; p++) {
-      float x = r < at.count ? float_of(call.q.data, from + p * stride[3], call.q.kind) : 0.0f;
-      row[p * TILE] = call.q.kind == FLOAT32 && !call.rounding.q_first && !call.rounding.inputs
-                          ? x : taken(x, call, true);
+    if (plain) {
+      const float* own = static_cast<const float*>(call.q.data) + from;
+      for (int64_t p = 0; p < call.d; p++) row[p * TILE] = own[p * step];
+    } else {
+      for (int64_t p = 0; p < call.d; p++)
+        row[p * TILE] = taken(float_of(call.q.data, from + p * step, call.q.kind), call, true);
     }
   }
 }

@@ -19,6 +19,12 @@ inline void clear(V (&sums)[ROWS][VECTORS]) {
     for (int x = 0; x < VECTORS; x++) sums[r][x] = V{};
 }
 
+template <int COUNT>
+inline void clear(V (&sums)[COUNT]) {
+#pragma GCC unroll 8
+  for (int n = 0; n < COUNT; n++) sums[n] = V{};
+}
+
 // What the product is multiplied by at once: the scale, where nothing is rounded before it.
 inline float scale_at_once(const Call& call) {
   const Rounding& how = call.rounding;
@@ -55,7 +61,7 @@ inline void product_of_panel(const float* q, const float* keys, int64_t d, float
 
 // Asks for numbers that are wanted soon.
 inline void fetch(const float* from, int64_t count) {
-  for (int64_t n = 0; n < count; n += 16) __builtin_prefetch(from + n);
+  for (int64_t n = 0; n < count; n += 16) __builtin_prefetch(from + n, 0, 2);
 }
 
 // q.k of a tile of rows and one panel.
