@@ -15,7 +15,7 @@
 namespace {
 
 constexpr int64_t PACKED = 1 << 26;     // numbers of packed keys held at a time, where one head has no more
-constexpr int64_t LITTLE = 1 << 21;     // numbers of packed keys whose memory a thread holds on to
+constexpr int64_t LITTLE = 1 << 22;     // numbers of packed keys whose memory a thread holds on to
 constexpr int64_t SMALL = 1 << 16;      // cells for which no thread is worth beginning
 constexpr int64_t FEW = 3;              // groups of rows for which keys are packed as they come, and not kept
 
