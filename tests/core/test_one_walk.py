@@ -30,7 +30,7 @@ def test_one_walk_makes_what_normaliser_certify_and_summarize_make_apart() -> No
         for name in ("entropy", "received", "top_keys", "block_sum", "block_max"):
             assert torch.equal(getattr(summary, name), getattr(again, name)), name
         # added over rows and keys in whichever order the passes go through them
-        torch.testing.assert_close(summary.mass_by_distance, again.mass_by_distance, rtol=3e-7, atol=0)
+        torch.testing.assert_close(summary.mass_by_distance, again.mass_by_distance, rtol=3e-6, atol=0)
         assert certificate is not None and summary.certificate is None
         assert (certificate.route, certificate.thresholds) == ("fused", wanted.thresholds)
         assert certificate.verdict == wanted.verdict and torch.equal(certificate.row, wanted.row)
