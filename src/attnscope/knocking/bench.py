@@ -180,7 +180,9 @@ def _nothing_to_change(model: nn.Module, why_not: dict[str, str]) -> NothingReco
     return NothingRecorded(
         f"The {type(model).__name__} made no call of attention that can be changed"
         + (f": {reasons[0]}" if reasons else ""),
-        wanted="Calls through transformers' attention registry, F.scaled_dot_product_attention or "
-        "nn.MultiheadAttention",
-        hint='A Hugging Face model can be loaded with attn_implementation="sdpa" or "eager"',
+        wanted="Calls through transformers' attention registry, F.scaled_dot_product_attention, "
+        "attnscope.attention or nn.MultiheadAttention",
+        hint=""
+        if reasons
+        else 'A Hugging Face model can be loaded with attn_implementation="sdpa" or "eager"',
     )

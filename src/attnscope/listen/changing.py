@@ -26,7 +26,9 @@ Change = Callable[[Call, str, int], Iterable[Write]]
 
 OWN_CODE = (
     "its attention is in code of its own, of which the softmax alone is heard: what it mixes cannot be "
-    "changed from outside"
+    "changed from outside. Where that code calls F.scaled_dot_product_attention or attnscope.attention "
+    'instead, or a Hugging Face model that knows them is loaded with attn_implementation="sdpa" or "eager", '
+    "it can be"
 )
 FUSED = (
     "its attention is inside one fused step of torch's, which gives its output away projected. After "
