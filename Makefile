@@ -35,12 +35,12 @@ test-fast: $(test.ok) $(native.ok)
 
 ## Run the tests of all that walks tiles on the torch engine, as where nothing could be compiled.
 test-torch: $(test.ok)
-	@ATTNSCOPE_ENGINE=torch $(threads) $(python) -m pytest -n 2 --dist loadfile $(or $(ARGS),$(walking))
+	@ATTNSCOPE_ENGINE=torch $(threads) $(python) -m pytest -n 2 --dist loadfile --ignore=tests/core/native $(or $(ARGS),$(walking))
 
 ## Run the tests of the native engine on one compiled with the address and undefined sanitizers.
 sanitize: $(test.ok) $(sanitized)
 	@LD_PRELOAD="$(foreach one,libasan.so libstdc++.so,$(shell $(CXX) -print-file-name=$(one)))" ASAN_OPTIONS=detect_leaks=0 \
-	  ATTNSCOPE_LIBRARY=$(CURDIR)/$(sanitized) $(threads) $(python) -m pytest tests/core/native -q $(ARGS)
+	  ATTNSCOPE_LIBRARY=$(CURDIR)/$(sanitized) $(threads) $(python) -m pytest -n 2 tests/core/native -q $(ARGS)
 
 ## Record real trained models and compare with what they say of themselves (own venv, about 180 MB).
 test-real: .venv-real/ok $(native.ok)
