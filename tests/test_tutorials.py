@@ -13,6 +13,8 @@ from tests.kernels import execute
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 SHOWS = {"first_look": 1, "mask": 1, "induction": 1}
 """Each tutorial, with how many pictures that are alive it shows."""
+FIGURES = {"first_look": 1, "mask": 0, "induction": 0}
+"""How many figures of matplotlib; pyplot, which would teach the kernel to show them, is not imported."""
 
 
 @pytest.mark.parametrize("name", list(SHOWS))
@@ -27,6 +29,8 @@ def test_a_tutorial_runs_and_shows_what_it_promises(name: str) -> None:
     assert not [one.text for one in outputs if one.output_type == "stream" and one.name == "stderr"]
     frames = [one for one in outputs if "srcdoc=" in one.get("data", {}).get("text/html", "")]
     assert len(frames) == SHOWS[name]
+    figures = [one["data"] for one in outputs if "Axes>" in one.get("data", {}).get("text/plain", "")]
+    assert len(figures) == FIGURES[name] and all("image/png" in one for one in figures)
 
 
 def test_every_notebook_is_tried() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,6 +36,12 @@ def _nothing_of_matplotlib_is_changed() -> Iterator[None]:
 
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or pyplot.get_fignums() == []
+
+
+def test_a_figure_of_its_own_is_a_picture_in_a_notebook_that_knows_no_pyplot(recording: Recording) -> None:
+    made: Any = ats.plot_tokens(recording, 2, 1, query=-1).figure
+    assert made._repr_png_().startswith(b"\x89PNG")
+    assert type(pickle.loads(pickle.dumps(made))) is type(made)  # noqa: S301 - our own bytes
 
 
 def test_a_head_is_drawn_into_the_axes_that_was_given(recording: Recording) -> None:

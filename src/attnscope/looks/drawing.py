@@ -63,9 +63,10 @@ def look() -> Iterator[None]:
 def figure(rows: int = 1, columns: int = 1, *, size: tuple[float, float] | None = None) -> tuple[Figure, Any]:
     """Return a new figure and its axes (an array when there are several); `size` in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    made = Figure(figsize=size or (4.2 * columns, 3.4 * rows), dpi=144, layout="constrained")
+    from attnscope.looks.shown import ShownFigure
+
+    made = ShownFigure(figsize=size or (4.2 * columns, 3.4 * rows), dpi=144, layout="constrained")
     FigureCanvasAgg(made)
     return made, made.subplots(rows, columns)
 
