@@ -6,7 +6,7 @@ constexpr int32_t ABI = 5;      // raised with every change of this file
 constexpr int PANEL = 64;       // keys that are looked at together: as many as a word has bits
 constexpr int TILE = 6;         // rows of a register block
 constexpr int GROUP = 24;       // rows that are looked at together, whole register blocks
-constexpr int TALL = 96;        // the same of the output of many rows, so that keys come from far away less often
+constexpr int TALL = 192;       // the same where no scores are kept, so that keys come from far away less often
 constexpr int VALUES = 16;      // columns of values that are packed together
 
 enum Kind : int32_t { FLOAT32 = 0, BFLOAT16 = 1, FLOAT16 = 2, FLOAT64 = 3 };

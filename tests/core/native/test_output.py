@@ -188,7 +188,7 @@ def test_blocks_of_rows_give_the_bits_of_all_rows_at_once(monkeypatch: pytest.Mo
     whole, given = native(q, k, v, masks.window(90))
     monkeypatch.setattr("attnscope.core.native.engine.CELLS", 2**13)
     bound = as_scoring(masks.window(90)).bind(q, k)
-    assert len(Native(FOUND).blocks(bound)) > 3  # type: ignore[arg-type]
+    assert len(Native(FOUND).blocks(bound)) > 2  # type: ignore[arg-type]
     assert torch.equal(attention(q, k, v, masks.window(90)), whole)
     assert torch.equal(normaliser_of(bound).peak, given.peak)
 

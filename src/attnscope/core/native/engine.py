@@ -25,8 +25,8 @@ from attnscope.shapes import Block
 CELLS = 2**28
 """Visible cells of a block of rows, all heads together: about half a second."""
 
-ALIGNED = 96
-"""Rows: blocks are multiples of it, so that groups of 24 rows or 96 and blocks of 16 are whole."""
+ALIGNED = 192
+"""Rows: blocks are multiples of it, so that groups of 24 rows or 192 and blocks of 16 are whole."""
 
 _ALL_ROWS, _ENTROPY = 1, 2  # of native/call.h
 
