@@ -97,8 +97,8 @@ def test_a_closed_output_is_one_sentence() -> None:
 
 def test_with_no_place_for_errors_the_code_still_tells() -> None:
     assert _shell('"$0" -c "$1" lok 2>&-').returncode == 2
-    assert _shell('"$0" -c "$1" info /nowhere 2>&-').returncode == 1
-    assert _shell('"$0" -c "$1" info /nowhere >&- 2>&-').returncode == 1
+    assert _shell('"$0" -c "$1" app --base-path "a b" 2>&-').returncode == 1
+    assert _shell('"$0" -c "$1" app --base-path "a b" >&- 2>&-').returncode == 1
 
 
 def test_a_text_from_a_closed_input_is_one_sentence() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.pages import COMMAND, Explore, Map, Walk, chromium, desk_of, served, watched
+from attnscope.cli.main import run as run_command
+from tests.e2e.pages import Explore, Map, Walk, chromium, desk_of, served, watched
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -83,9 +85,9 @@ def look() -> Callable[..., dict[str, Any]]:
     @functools.cache
     def run(model: str, text: str, *, layer: int, head: int, query: int) -> dict[str, Any]:
         place = ["--layer", str(layer), "--head", str(head), "--query", str(query), "--json"]
-        command = [COMMAND, "look", model, "--text", text, *place]
-        printed = subprocess.run(command, capture_output=True, text=True, check=True)
-        answer: dict[str, Any] = json.loads(printed.stdout)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            assert run_command(["look", model, "--text", text, *place]) == 0
+        answer: dict[str, Any] = json.loads(printed.getvalue())
         return answer
 
     return run

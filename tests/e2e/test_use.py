@@ -62,7 +62,7 @@ def test_the_keys_are_listed_and_escape_closes_them(explore: Explore) -> None:
     assert "light or dark" in explore.text("dialog")
     explore.page.keyboard.press("b")
     explore.page.keyboard.press("Escape")
-    assert explore.page.locator("dialog").count() == 0
+    expect(explore.page.locator("dialog")).to_have_count(0)
     assert "way" not in explore.state()
 
 
