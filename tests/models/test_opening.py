@@ -204,6 +204,7 @@ BROKEN = [
     (lambda f: (f / "config.json").write_text("{"), BrokenModel, r"copy/config\.json is not JSON"),
     (lambda f: (f / "config.json").write_text("[]"), BrokenModel, r"copy/config\.json holds no object"),
     (lambda f: (f / "config.json").write_text("{}"), BrokenModel, r"config\.json names no model_type"),
+    (lambda f: (f / "config.json").write_text('{"model_type": ["x"]}'), BrokenModel, "names no model_type"),
     (lambda f: (f / "config.json").write_bytes(b"\xff\xfe"), BrokenModel, r"config\.json is not JSON"),
     (lambda f: (f / "tokenizer.json").write_text("{"), BrokenModel, r"copy/tokenizer\.json is not JSON"),
 ]

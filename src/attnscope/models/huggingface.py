@@ -86,7 +86,7 @@ def huggingface_subject(
 def _check_family(transformers: Any, folder: Path, config: dict[str, Any]) -> None:
     """Refuse a config of a family that the installed transformers has no code for."""
     family, file = config.get("model_type"), folder / "config.json"
-    if family is None:
+    if not isinstance(family, str):
         raise BrokenModel(
             f"{file} names no model_type", wanted="The config of a Hugging Face model is wanted"
         )
