@@ -68,7 +68,7 @@ def bias(own: random.Random, h: int, tq: int, tk: int, offset: int) -> Bias | No
     draw = torch.Generator().manual_seed(own.randrange(2**31))
     if kind == 1:
         return RelativeBias(
-            torch.randn(own.choice([1, h]), 2 * tq + tk + 300, generator=draw), -tq - offset - 150
+            torch.randn(own.choice([1, h]), 2 * (tq + offset) + tk + 300, generator=draw), -tq - offset - 150
         )
     if kind == 2:
         return KeyBias(torch.randn(1, own.choice([1, h]), tk, generator=draw))
