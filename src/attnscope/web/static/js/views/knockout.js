@@ -35,7 +35,7 @@ class KnockOut {
     this.job = createJob(() => this.#changed())
     this.cell = h('button', { class: 'btn small', type: 'button', onclick: () => this.#ask(true) }, 'Without weight')
     this.head = h('button', { class: 'btn small', type: 'button', onclick: () => this.#ask(false) }, 'Without head')
-    this.ways = h('select', { class: 'small', 'aria-label': 'What stands in its place', onchange: () => this.#forget() }, ...WAYS.map(({ value, text }) => h('option', { value }, text)))
+    this.ways = h('select', { class: 'field small', 'aria-label': 'What stands in its place', onchange: () => this.#forget() }, ...WAYS.map(({ value, text }) => h('option', { value }, text)))
     this.said = h('div', { class: 'told', 'aria-live': 'polite' })
     el.classList.add('knock')
     put(el, h('div', { class: 'ask' }, h('h2', {}, 'Does it matter?'), this.cell, this.head), h('div', { class: 'way small dim' }, 'In its place: ', this.ways), this.said)
