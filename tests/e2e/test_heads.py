@@ -120,3 +120,25 @@ def test_axe_has_no_fault_with_a_head_chosen_and_before_anything_is_measured(
     chosen = f"{app}/heads?survey=heads.json&layer=1&head=1&sort=sink"
     assert in_every_look(axe_page, chosen, "#detail h2") == []
     assert in_every_look(axe_page, f"{app}/heads?model=lesson-no-positions", "#nothing .card") == []
+
+
+def test_the_points_are_one_stop_and_arrows_go_from_one_to_the_next(
+    explore: Explore, app: str, table: HeadTable
+) -> None:
+    open_heads(explore, app)
+    dots = explore.page.locator("#scatter circle")
+    expect(dots).to_have_count(len(table.rows))
+    expect(explore.page.locator("#scatter circle[tabindex='0']")).to_have_count(1)
+    explore.page.locator("#scatter select").last.focus()
+    explore.page.keyboard.press("Tab")
+    focused = explore.page.locator("#scatter circle:focus")
+    expect(focused).to_have_count(1)
+    explore.page.keyboard.press("Home")
+    seen = {focused.get_attribute("data-head")}
+    for _ in table.rows[1:]:
+        explore.page.keyboard.press("ArrowRight")
+        seen.add(focused.get_attribute("data-head"))
+    assert len(seen) == len(table.rows)
+    explore.page.keyboard.press("Enter")
+    expect(focused).to_have_attribute("aria-selected", "true")
+    expect(explore.page.locator("#detail h2")).to_be_visible()

@@ -2,6 +2,7 @@
 
 import { attr, h, put, s } from '../../dom.js'
 import { isMeasured, nameOf, reach, shown } from '../../pure/heads/table.js'
+import { nextPoint } from '../../pure/heads/points.js'
 import { roundTicks } from '../../pure/ticks.js'
 import { fixed } from '../../pure/number.js'
 import { meaning } from './meaning.js'
@@ -19,13 +20,14 @@ export function mount(el, survey, on) {
     return { select, label: h('label', { class: 'small dim' }, word, ' ', select) }
   }
   const selects = { y: pick('y', 'up'), x: pick('x', 'right') }
-  const plot = s('svg', { viewBox: `0 0 ${SIDE + LEFT + 14} ${SIDE + FOOT + 10}`, role: 'img' })
+  const plot = s('svg', { viewBox: `0 0 ${SIDE + LEFT + 14} ${SIDE + FOOT + 10}`, role: 'listbox' })
   const about = h('div', { class: 'about' })
   put(el, h('div', { class: 'axes' }, selects.y.label, selects.x.label), plot, about)
   plot.addEventListener('click', (event) => {
     const name = event.target instanceof Element ? event.target.getAttribute('data-head') : null
     if (name) on.choose(name)
   })
+  plot.addEventListener('keydown', (event) => press(/** @type {KeyboardEvent} */ (event), plot, on.choose))
   return {
     /** @param {State} state @param {Head[]} heads those that are shown */
     update(state, heads) {
@@ -36,6 +38,27 @@ export function mount(el, survey, on) {
     },
     plot,
   }
+}
+
+/** @param {KeyboardEvent} event @param {Element} plot @param {(name: string) => void} choose */
+function press(event, plot, choose) {
+  const dots = [...plot.querySelectorAll('circle')]
+  const at = dots.findIndex((dot) => dot === event.target)
+  if (at < 0) return
+  const name = dots[at].getAttribute('data-head')
+  const enter = event.key === 'Enter' || event.key === ' '
+  const to = nextPoint(event, dots.map((dot) => ({ x: dot.cx.baseVal.value, y: -dot.cy.baseVal.value })), at)
+  if (to === null && !enter) return
+  event.preventDefault()
+  if (enter && name) return choose(name)
+  if (to === null) return
+  stop(dots, dots[to])
+  dots[to].focus({ preventScroll: true })
+}
+
+/** One stop of the Tab key for all of them. @param {Element[]} dots @param {Element|undefined} one */
+function stop(dots, one) {
+  for (const dot of dots) attr(dot, 'tabindex', dot === one ? 0 : -1)
 }
 
 /** @param {Element} plot @param {Survey} survey @param {State} state @param {Head[]} heads */
@@ -60,7 +83,7 @@ function draw(plot, survey, state, heads) {
     if (one === null || other === null) return []
     const about = `Layer ${head.layer}, head ${head.head}: ${across.title} ${shown(one, across.unit)}, ${up.title} ${shown(other, up.unit)}`
     const chosen = nameOf(head) === state.chosen
-    return [s('circle', { cx: x(one), cy: y(other), r: chosen ? 5 : 3.5, class: chosen ? 'chosen' : '', 'data-head': nameOf(head) }, s('title', {}, about))]
+    return [s('circle', { cx: x(one), cy: y(other), r: chosen ? 5 : 3.5, class: chosen ? 'chosen' : '', role: 'option', 'aria-selected': String(chosen), 'aria-label': about, 'data-head': nameOf(head) }, s('title', {}, about))]
   })
   const one = heads.find((head) => nameOf(head) === state.chosen)?.scores
   const own = one ? { across: one[state.x], up: one[state.y] } : null
@@ -71,5 +94,9 @@ function draw(plot, survey, state, heads) {
   ] : []
   dots.sort((one, other) => Number(one.classList.contains('chosen')) - Number(other.classList.contains('chosen')))
   attr(plot, 'aria-label', `${dots.length} heads: ${up.title} over ${across.title}`)
+  const held = plot.contains(document.activeElement) ? document.activeElement?.getAttribute('data-head') : null
+  const stopped = dots.find((dot) => dot.getAttribute('data-head') === (held ?? state.chosen)) ?? dots[0]
+  stop(dots, stopped)
   put(plot, s('path', { class: 'frame', d: `M${LEFT} 6v${SIDE}h${SIDE}` }), ...ticks, ...lines, ...spans, ...dots)
+  if (held && stopped instanceof SVGElement) stopped.focus({ preventScroll: true })
 }
