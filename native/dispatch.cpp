@@ -259,6 +259,12 @@ void run_call(const Call& call, Pass pass, const Kernels& kernels) {
 
 }  // namespace
 
+// Lets work be done by the threads of an OpenMP that is loaded, by its GOMP_parallel; null: by threads of our own.
+SHOWN void attnscope_pool(Parallel* parallel) {
+  pool.parallel = parallel;
+  pool.process = parallel ? getpid() : 0;
+}
+
 // The number of the layout of Call: Python holds its own against it.
 SHOWN int32_t attnscope_abi() { return ABI; }
 SHOWN int64_t attnscope_call_size() { return sizeof(Call); }

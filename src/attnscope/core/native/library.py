@@ -11,11 +11,13 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
+import torch
+
 from attnscope.core.native.call import Call
 from attnscope.core.native.sums import SumsCall
 from attnscope.errors import EngineError
 
-ABI = 5
+ABI = 6
 """What the library must say of itself: the number in native/call.h, raised with each change of it."""
 
 SETS = ("avx512", "avx2", "plain", "wide")
@@ -41,6 +43,7 @@ class Library:
             ("attnscope_call_size", ctypes.c_int64, []),
             ("attnscope_isa", ctypes.c_char_p, [ctypes.c_char_p]),
             ("attnscope_run", ctypes.c_int32, [ctypes.POINTER(Call), ctypes.c_int32, ctypes.c_char_p]),
+            ("attnscope_pool", None, [ctypes.c_void_p]),
             ("attnscope_sums", None, [ctypes.POINTER(SumsCall), ctypes.c_char_p]),
         ):
             function = getattr(self._code, name)
@@ -52,6 +55,8 @@ class Library:
                 wanted=f"Version {ABI} ({ctypes.sizeof(Call)} bytes a call)",
                 hint="Compile it again: python native/compile.py in a checkout, or install attnscope again",
             )
+
+        self.pool()
 
     def isa(self) -> str:
         """The instruction set that runs. Raises EngineError where ATTNSCOPE_ISA names one that cannot."""
@@ -67,6 +72,12 @@ class Library:
         """The instruction sets that this machine has and the library was compiled for, the widest first."""
         return [name for name in SETS if self._code.attnscope_isa(name.encode()) is not None]
 
+    def pool(self, of: str | None = "torch") -> None:
+        """Lets work be done by the threads that torch has; by threads of our own where `of` is None, or torch's
+        are not to be found.
+        """
+        self._code.attnscope_pool(None if of is None else _parallel())
+
     def run(self, call: Call, name: str) -> None:
         """One pass over the rows of a call; other Python threads go on meanwhile. Raises MemoryError."""
         isa = self.isa()
@@ -76,6 +87,23 @@ class Library:
     def sums(self, call: SumsCall) -> None:
         """Sums over the rows of a tensor."""
         self._code.attnscope_sums(ctypes.byref(call), self.isa().encode())
+
+
+def _parallel() -> int | None:
+    """The address of GOMP_parallel in the OpenMP whose threads torch has; None where that is not to be found.
+
+    Threads of our own would share the cores with torch's, which stay awake for a while.
+    """
+    packages = Path(torch.__file__).parent
+    loaded = getattr(os, "RTLD_NOLOAD", None)
+    for path in sorted([*packages.glob("lib/libgomp*"), *packages.parent.glob("torch.libs/libgomp*")]):
+        try:
+            found = ctypes.CDLL(str(path), mode=os.RTLD_NOW | loaded) if loaded is not None else None
+        except OSError:  # another OpenMP took its place
+            continue
+        if found is not None:
+            return ctypes.cast(found.GOMP_parallel, ctypes.c_void_p).value
+    return None
 
 
 def library_path() -> Path:
