@@ -20,7 +20,7 @@ from attnscope.shapes import Key, Out, Query, Value
 
 Path = Literal["native", "sdpa", "tiles"]
 
-SOONER = {"avx512": 512, "avx2": 8_192}
+SOONER = {"avx512": 512, "avx2": 512}
 """Rows from which the native engine makes causal attention sooner than F.scaled_dot_product_attention, by its
 instruction set; with others it never does."""
 

@@ -73,8 +73,8 @@ class Library:
         return [name for name in SETS if self._code.attnscope_isa(name.encode()) is not None]
 
     def pool(self, of: str | None = "torch") -> None:
-        """Lets work be done by the threads that torch has; by our own where `of` is None, or where torch's are
-        not to be found.
+        """Lets work be done by the threads that torch has; by our own where `of` is None, or torch's are not
+        to be found.
         """
         self._code.attnscope_pool(None if of is None else _parallel())
 
