@@ -84,3 +84,14 @@ def test_the_list_and_the_picture_are_saved(explore: Explore, two: str) -> None:
         with explore.page.expect_download() as saved:
             explore.page.get_by_role("button", name=form, exact=True).click()
         assert saved.value.path().read_bytes().startswith(begins)
+
+
+def test_on_a_phone_nothing_scrolls_sideways_and_two_lines_of_text_are_whole(
+    explore: Explore, two: str
+) -> None:
+    explore.page.set_viewport_size({"width": 390, "height": 844})
+    explore.page.goto(f"{two}/compare?a=lesson&b=lesson")
+    field = explore.page.locator(".pick textarea").first
+    field.fill("ROMEO:\nBut, soft!")
+    assert explore.page.evaluate("document.documentElement.scrollWidth") == 390
+    assert field.evaluate("el => el.scrollHeight <= el.clientHeight")

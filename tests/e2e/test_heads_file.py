@@ -94,7 +94,7 @@ def test_a_class_narrows_the_table_and_the_scatter(page: Page, table: HeadTable)
 def test_the_keys_of_a_file_are_told_and_none_copies_a_link(page: Page) -> None:
     page.keyboard.press("?")
     told = page.locator("dialog").inner_text()
-    assert "choose the head" in told and "light or dark" in told
+    assert "choose the head" in told and "light or dark" in told and "in the order of y" in told
     assert "copy" not in told and "best text" not in told
 
 

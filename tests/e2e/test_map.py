@@ -95,6 +95,7 @@ def test_one_flies_from_the_whole_to_a_cell_and_back(page: Map, weights: Tensor)
     assert "needle" in page.text(".ro mark >> nth=1")
     assert "1 pixel = 1 cell" in page.text(".foot .said")
     assert page.page.locator(".rt .word").count() > 10
+    expect(page.page.locator(".rt .word").first).to_have_css("writing-mode", "vertical-rl")
     page.page.keyboard.press("0")
     page.settle()
     assert "view" not in page.state()
@@ -378,6 +379,11 @@ def test_a_phone_shows_grid_rulers_received_and_lens(page: Map) -> None:
         expect(page.page.locator(part)).to_be_visible()
     for part in (".ent", ".mini"):
         expect(page.page.locator(part)).to_be_hidden()
+
+
+def test_letters_over_the_grid_stand_upright_where_each_has_room(sheet: Map) -> None:
+    sheet.open(model="embedded", text="ROMEO:")
+    expect(sheet.page.locator(".rt .word").first).to_have_css("writing-mode", "horizontal-tb")
 
 
 def _number(tab: str) -> int:

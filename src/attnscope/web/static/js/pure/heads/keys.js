@@ -16,14 +16,26 @@ const table = (...own) => ({
   ],
 })
 
+/** @type {KeyList[number]} */
+const PICTURE = {
+  part: 'Picture of two scores',
+  keys: [
+    { keys: ['←', '→'], does: 'the next head in the order of x' },
+    { keys: ['↑', '↓'], does: 'the next head in the order of y' },
+    { keys: ['Home', 'End'], does: 'first and last head in the order of x' },
+    { keys: ['Enter'], does: 'choose the head' },
+  ],
+}
+
 /** @type {KeyList} */
 export const KEYS = [
   everywhere({ keys: ['/'], does: 'choose whose heads are shown' }, { keys: ['m'], does: 'what the scores mean' }),
   table({ keys: ['o'], does: 'open the chosen head on its best text' }),
+  PICTURE,
 ]
 
 /** Those of the page in a file. @type {KeyList} */
-export const TABLE_KEYS = [inFile(), table()]
+export const TABLE_KEYS = [inFile(), table(), PICTURE]
 
 /** @typedef {"pick"|"meanings"|"open"|"none"} Action */
 

@@ -9,6 +9,8 @@ import { count } from '../../pure/number.js'
 const APART = { top: 72, left: 30 } // px between ticks
 const TAB = { top: 62, left: 20 } // px around a tab in which no tick stands
 
+const LETTER = 10 // px that an upright letter takes, with the gap beside it
+
 const NAMED = 15 // px around a name in which no tick stands
 
 /** @param {HTMLElement} el @param {"top"|"left"} side */
@@ -28,11 +30,13 @@ export function mountRuler(el, side) {
       const named = side === 'left' ? rules.filter((rule) => inside(rule.at) && free(rule.at, TAB[side])) : []
       const clear = (/** @type {number} */ at) => named.every((rule) => Math.abs(middle(rule.at) - middle(at)) >= NAMED)
       const visible = Math.min(length / scale, cells - from)
+      let longest = 0
       if (lettered) {
         for (let at = Math.max(0, Math.floor(from)); at < Math.min(cells, from + length / scale); at++) {
           if (middle(at) < 0 || middle(at) > length) continue
           const tab = tabs.find((one) => one.at === at)
           const text = word(at)
+          longest = Math.max(longest, [...text].length)
           out.push(placed(h('span', { class: tab ? `word ${tab.kind}` : 'word', title: count(at) }, text), along, middle(at)))
         }
       } else {
@@ -40,6 +44,7 @@ export function mountRuler(el, side) {
         for (const rule of named) out.push(placed(h('span', { class: 'tick named' }, rule.word), along, middle(rule.at)))
       }
       for (const { at, kind } of tabs) if (!lettered) out.push(placed(h('b', { class: `tab ${kind}` }, `${letter} ${count(at)}`), along, middle(at)))
+      attr(el, 'data-upright', lettered && longest * LETTER <= scale ? '' : null)
       put(el, ...out)
       if (side === 'top') for (const one of out) keepInside(one, length)
     },
