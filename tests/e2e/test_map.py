@@ -384,6 +384,8 @@ def test_a_phone_shows_grid_rulers_received_and_lens(page: Map) -> None:
 def test_letters_over_the_grid_stand_upright_where_each_has_room(sheet: Map) -> None:
     sheet.open(model="embedded", text="ROMEO:")
     expect(sheet.page.locator(".rt .word").first).to_have_css("writing-mode", "horizontal-tb")
+    sheet.page.set_viewport_size({"width": 390, "height": 844})
+    expect(sheet.page.locator(".lens .hd").first).to_have_css("writing-mode", "horizontal-tb")
 
 
 def _number(tab: str) -> int:

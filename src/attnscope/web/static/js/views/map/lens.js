@@ -6,6 +6,8 @@ import { cellText, shortPosition } from '../../pure/map/words.js'
 import { count } from '../../pure/number.js'
 import { pieces } from '../chip.js'
 
+const UPRIGHT = 4 // letters that stand upright over a column on a phone
+
 /** @typedef {import("../../types.js").Axis} Axis @typedef {import("../../types.js").Span} Span @typedef {{i: number, j: number}} Cell */
 /** weights: of rows x columns, −1 where not visible; undefined on their way @typedef {{grid: {tq: number, tk: number}, chosen: Cell|null, rows: Span, columns: Span, weights: Float32Array|undefined, colour: (weight: number, i: number) => number, map: import("../../types.js").ColourMap, axes: {rows: Axis, columns: Axis}, sink: Float32Array|null, most: number, seeing: (i: number) => boolean, whole: boolean, scale: string}} Data most: what a number can be at most; seeing: whether a row sees any key; whole: whether a row adds up to 1, so that something is elsewhere; scale: the colour, where it is another than the map's */
 /** @typedef {{choose: (cell: Cell) => void, fly: () => void, open: (cell?: Cell) => void}} On */
@@ -56,6 +58,7 @@ export function mount(el, on) {
       const head = h('div', { role: 'row', class: 'lr top' }, h('span', { class: 'corner' }), h('span', { class: 'corner second' }),
         ...spots(columns).map((j) => h('span', { class: j === now.chosen?.j ? 'hd on' : 'hd', role: 'columnheader' }, h('span', { class: 'p' }, shortPosition(j, j === columns.start || j === now.chosen?.j)), h('span', { class: 't', dir: 'auto' }, ...tokenOf(now.axes.columns, j)))),
         h('span', { class: 'el', role: 'columnheader' }, now.whole && 'elsewhere'))
+      if ([...head.querySelectorAll('.t')].every((name) => [...(name.textContent ?? '')].length <= UPRIGHT)) head.classList.add('brief')
       put(grid, head, ...spots(rows).map((i) => line(i, spots(columns), now)))
     },
   }
