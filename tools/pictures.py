@@ -44,11 +44,19 @@ PICTURES = {
     # where "keeper" comes again, this head looks at what followed it before
     "recording": {"page": "explore", "model": "SmolLM2", "layer": 17, "head": 5, "i": 18, "j": 2},
     "map": {"page": "map", "model": "Shakespeare", "head": 1},
+    "compare": {
+        "page": "compare",
+        "a": "embedded",
+        "b": "embedded",
+        "ta": "ROMEO:\nBut, soft! what light",
+        "tb": "ROMEO:\nBut, so hard! what light",
+    },
 }
 """name of the file: the page, and its address."""
 READY = {
     "explore": (".plane canvas[width]", ".rcpt .big"),
     "map": (".sheet:not([data-blank])", ".largest tr"),
+    "compare": (".ranks tbody tr", ".pictures canvas[width]", ".here .big"),
 }
 """What has to be there."""
 
