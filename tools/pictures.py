@@ -23,6 +23,12 @@ from playwright.sync_api import sync_playwright
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SIZE = {"width": 1440, "height": 900}
 COMMAND = [sys.executable, "-m", "attnscope"]
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+)  # as tools/need has them
 WAIT = 120_000  # ms
 
 TEXT = "The keeper climbed the stairs, lit the lamp and wrote the hour in her book. The keeper"
@@ -94,7 +100,7 @@ def served(folders: list[Path]) -> Iterator[str]:
 
 
 def draw(base: str) -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport=SIZE)
